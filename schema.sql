@@ -1,11 +1,11 @@
--- cachefetch store, schema 1: one SQLite file, and here is all of it.
+-- cachefetch store, schema 2: one SQLite file, and here is all of it.
 -- *_at_ms: milliseconds since 1970-01-01 UTC. *_ms: durations. *_ns: nanoseconds since boot. *_bytes: sizes.
 -- auto_vacuum must come before the first table. At every open: journal_mode=WAL, synchronous=NORMAL,
 -- foreign_keys=ON, temp_store=MEMORY, trusted_schema=OFF, cell_size_check=ON. Sign-out VACUUMs: measured on 3.40.1,
 -- nothing less removes every byte (secure_delete leaves copies of index cells in the gaps of rebalanced pages).
 PRAGMA auto_vacuum = INCREMENTAL;
 PRAGMA application_id = 0x43464348;      -- "CFCH"
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;               -- until the first release, raised with each change to a statement below
 
 -- Whose rows. Sign-out deletes the account's row and everything below goes with it; the name gets a new id when
 -- next used. An exchange carries the id it began with, so what comes late for a signed-out account fails its
@@ -29,7 +29,7 @@ CREATE TABLE last_request (
   account_id       INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
   target           TEXT NOT NULL,                -- normalised URL, no user-info, no fragment, secret query values as '~' and a keyed digest; or 'key:' and the caller's own key
   method           TEXT NOT NULL,                -- GET (HEAD is answered from it), or that of a request marked as a read
-  extra            TEXT NOT NULL DEFAULT '',     -- what else tells requests apart, 'name=LENGTH:value' or 'name': keyed digest of the body, the caller's own Host, insecure, authorities, unix socket, proxy, --resolve, --no-location
+  extra            TEXT NOT NULL DEFAULT '',     -- what else tells requests apart, 'name=LENGTH:value' or 'name': keyed digest of the body and its description, the caller's own Host, over https insecure and authorities, unix socket, --resolve, --no-location
   good             INTEGER NOT NULL CHECK (good IN (0, 1)),  -- 1: any 2xx but 206
   variant          TEXT NOT NULL DEFAULT '',     -- the request fields Vary names, one 'name: value' a line, secret values as keyed digests
   vary             TEXT NOT NULL DEFAULT '',     -- their names, lower case, sorted, by comma; '*' for Vary: *
@@ -40,6 +40,7 @@ CREATE TABLE last_request (
   status           INTEGER NOT NULL,
   reason           TEXT NOT NULL DEFAULT '',
   fields           BLOB NOT NULL,                -- 'Name: value' CRLF as received, in order; without hop-by-hop fields, Set-Cookie and secret fields
+  decoded          INTEGER NOT NULL CHECK (decoded IN (0, 1)),  -- 1: the body was freed of the coding that Content-Encoding still names
   requested_at_ms  INTEGER NOT NULL,             -- request_time and
   received_at_ms   INTEGER NOT NULL,             --   response_time of RFC 9111 section 4.2.3, of the newest exchange, 304 included
   changed_at_ms    INTEGER NOT NULL,             -- when the body last became another
@@ -61,7 +62,7 @@ CREATE TABLE body (
   id              INTEGER PRIMARY KEY AUTOINCREMENT,  -- never reused: a slow reader cannot meet another body's chunks
   account_id      INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
   checksum        INTEGER,                       -- XXH3-64 of the chunks' checksums; 0 for a single one, whose own says it; NULL while arriving or cut off
-  released_at_ms  INTEGER,                       -- when its row let go of it; collected ten minutes later
+  released_at_ms  INTEGER,                       -- when its row let go of it: collected with the next writes, once nobody reads it; 0: at once
   partial_target  TEXT,                          -- of a cut-off download: whose it is,
   partial_etag    TEXT,                          --   its strong validator for If-Range,
   partial_bytes   INTEGER,                       --   and the length of the whole
@@ -81,12 +82,12 @@ CREATE TRIGGER body_gone AFTER DELETE ON body BEGIN
   DELETE FROM chunk WHERE id >= OLD.id << 20 AND id < (OLD.id + 1) << 20;
 END;
 
--- What was removed, or invalidated by an unsafe request, and when in the order of exchanges: an exchange that began
--- before must not bring the row back. The URL itself is not kept. Collected after a day of the clock since boot; an
+-- What was removed or invalidated, whether or not a row was there, and when in the order of exchanges: an exchange that
+-- began before must not store it. The URL itself is not kept. Collected after a day of the clock since boot; an
 -- exchange that lasts longer is not seen.
 CREATE TABLE removal (
   account_id     INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
-  target_hash    INTEGER NOT NULL,               -- XXH3-64 of the target; 0 for everything of the account
+  target_hash    INTEGER NOT NULL,               -- XXH3-64 of the target, or of what names many: '*', '#' and a tag, an origin, '//' and a host; 0 where there is one of those
   started_boot   TEXT NOT NULL,
   started_ns     INTEGER NOT NULL,
   removed_at_ms  INTEGER NOT NULL,
@@ -114,15 +115,16 @@ CREATE TABLE partial (
   body_id  INTEGER PRIMARY KEY REFERENCES body ON DELETE CASCADE,
   extra    TEXT NOT NULL,                        -- as in last_request; the method is GET
   variant  TEXT NOT NULL,                        -- as in last_request
-  url      TEXT NOT NULL,                        -- who sent it
-  fields   BLOB NOT NULL                         -- as in last_request
+  url      TEXT NOT NULL,                        -- who sent it, then a space and how it was reached, as in pause
+  fields   BLOB NOT NULL,                        -- as in last_request
+  checksum INTEGER NOT NULL                      -- XXH3-64 of all the above, and of the body's account, target, validator and length
 ) STRICT;
 
 -- Who asked to be left alone (Retry-After), for every process on the store: heard at an instant since a boot, for so
 -- long, an hour at most. No wall clock decides; another boot ends it.
 CREATE TABLE pause (
   account_id  INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
-  responder   TEXT NOT NULL,                     -- scheme://host[:port] of who said it, then a space and how it was reached, as in extra
+  responder   TEXT NOT NULL,                     -- scheme://host[:port] of who said it, then a space and how it was reached: as in extra, with what is trusted over https and the proxy in force
   heard_boot  TEXT NOT NULL,
   heard_ns    INTEGER NOT NULL,
   pause_ms    INTEGER NOT NULL,

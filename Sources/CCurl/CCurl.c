@@ -160,6 +160,11 @@ long ccurl_get_long(const ccurl_library *library, CURL *easy, CURLINFO info) {
   return library->easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
 }
 
+curl_off_t ccurl_received(const ccurl_library *library, CURL *easy) {
+  curl_off_t value = 0;
+  return library->easy_getinfo(easy, CURLINFO_SIZE_DOWNLOAD_T, &value) == CURLE_OK ? value : 0;
+}
+
 const char *ccurl_authority_folder(const ccurl_library *library, CURL *easy) {
   // CURLINFO_CAPATH, which the headers have from 7.84 on.
   CURLINFO info = (CURLINFO)(CURLINFO_STRING + 62);

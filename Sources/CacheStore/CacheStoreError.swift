@@ -14,6 +14,8 @@ package struct CacheStoreError: Error, Hashable {
     case cannotOpen
     /// A newer release wrote this file.
     case newerSchema(found: Int)
+    /// An earlier revision of the schema is in this file: it is begun anew where it may be written.
+    case earlierSchema
     /// An untrusted file has other tables than this release creates, or takes too many steps to read.
     case otherSchema
     /// The file is another program's database, or no database.
@@ -74,6 +76,10 @@ package struct CacheStoreError: Error, Hashable {
     return CacheStoreError(reason, "\(url): \(message)", remedy: remedy, sqliteCode: sqliteCode, sql: sql)
   }
 
+  /// Whether the asynchronous forms may succeed where a synchronous one failed so: they wait for other processes, and
+  /// for a file that is replaced.
+  package var mayPass: Bool { [.busy, .corrupt, .earlierSchema].contains(reason) }
+
   /// Whether the limit of open files was the cause: nothing is wrong with the store.
   var isOfDescriptors: Bool { remedy == .descriptors }
 
@@ -84,6 +90,7 @@ package struct CacheStoreError: Error, Hashable {
     case .full: .freeSpace
     case .readOnly, .cannotOpen: .writableStore
     case .newerSchema: .newerRelease
+    case .earlierSchema: "it is begun anew by the next command that may write it"
     case .otherSchema:
       "it was left alone: another release made it, or somebody who wants to harm; name another file"
     case .foreignFile: .otherFile

@@ -12,6 +12,8 @@
   @usableFromInline package var reason: String
   /// The response's fields; in a stored response without hop-by-hop fields, `Set-Cookie` and secret fields.
   @usableFromInline package var fields: HTTPFields
+  /// Whether the body was freed of the coding that `Content-Encoding` names.
+  @usableFromInline package var isDecoded: Bool
   /// When the exchange began.
   @usableFromInline package var started: StartMark
   /// `request_time` of RFC 9111 section 4.2.3, of the newest exchange, a 304 included.
@@ -33,14 +35,16 @@
   ///   - requestedAt: Where it differs from `receivedAt`.
   ///   - endedAt: When the exchange ended, where that differs from `receivedAt`.
   package init(
-    status: Int, reason: String = "", fields: HTTPFields, version: String = "1.1", url: String? = nil,
-    started: StartMark, requestedAt: Int64? = nil, receivedAt: Int64, endedAt: Int64? = nil
+    status: Int, reason: String = "", fields: HTTPFields, isDecoded: Bool = false, version: String = "1.1",
+    url: String? = nil, started: StartMark, requestedAt: Int64? = nil, receivedAt: Int64,
+    endedAt: Int64? = nil
   ) {
     self.url = url
     self.version = version
     self.status = status
     self.reason = reason
     self.fields = fields
+    self.isDecoded = isDecoded
     self.started = started
     self.requestedAt = requestedAt ?? receivedAt
     self.receivedAt = receivedAt

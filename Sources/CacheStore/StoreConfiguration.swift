@@ -16,14 +16,13 @@ public struct StoreConfiguration: Sendable {
   /// The number of rows above which the least recently used are evicted; `nil` for no limit. Each new row counts
   /// them, which takes some ten microseconds for a thousand.
   public var maximumRows: Int?
-  /// The age, since it was received, above which maintenance removes a response; `nil` for no limit.
+  /// The age, since it was received, above which a response is neither delivered nor listed unless it is pinned, and
+  /// maintenance removes it; `nil` for no limit.
   public var maximumAge: Duration?
   /// The size of a body's chunks in bytes: what a reader of a long body holds in memory at a time.
   package var chunkBytes = 256 << 10
   /// How long a cut-off download is kept so that it can be resumed.
   package var partialLifetime: Duration = .seconds(7 * 24 * 3600)
-  /// How long a replaced long body is kept for its current readers.
-  package var releasedLifetime: Duration = .seconds(600)
   /// Milliseconds since 1970-01-01 UTC; replaced by tests.
   package var now: @Sendable () -> Int64 = { Platform.wallMilliseconds() }
   /// Nanoseconds since boot, by the clock that start marks are taken from; replaced by tests.

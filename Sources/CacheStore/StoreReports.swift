@@ -38,6 +38,8 @@ public enum StoreEvent: Sendable, Hashable {
   ///   - carriedOver: Rows that were read completely and are in the new file.
   ///   - lost: Rows that were found but could not be read; others may not have been found.
   case quarantined(path: String, keptAs: String, carriedOver: Int, lost: Int)
+  /// A store with an earlier revision of the schema was replaced by an empty one.
+  case begunAnew(path: String)
   /// Rows that failed their checksum were removed.
   case removedDamagedRow(path: String)
 
@@ -47,6 +49,8 @@ public enum StoreEvent: Sendable, Hashable {
     case .quarantined(let path, let keptAs, let carriedOver, let lost):
       "the store \(path) was damaged and is kept as \(keptAs); \(Counted.text(carriedOver, "response")) "
         + "\(Counted.were(carriedOver)) carried over, \(lost) that \(Counted.were(lost)) found could not be read"
+    case .begunAnew(let path):
+      "an earlier version of this program made the store \(path): it is begun anew, and empty"
     case .removedDamagedRow(let path): "a damaged response was removed from the store \(path)"
     }
   }

@@ -18,6 +18,8 @@ public struct StoredResponse: Sendable, Hashable {
     package var checksum: Int64
     /// The identifier of its account's row. It distinguishes a body deleted at sign-out from one that was replaced.
     package var accountID: Int64?
+    /// What keeps a long body in the store for its readers.
+    package var hold = BodyHold()
 
     /// Whether the first chunk is the whole body.
     package var isWhole: Bool { Int64(firstChunk.count) == length }
@@ -95,6 +97,14 @@ public struct StoredResponse: Sendable, Hashable {
         status: 0, fields: HTTPFields(), started: StartMark(boot: "", nanoseconds: 0), receivedAt: 0),
       body: Body(id: 0, length: 0, firstChunk: Data()))
   }
+}
+
+/// Keeps a replaced body from being collected for as long as a value that describes the body lives. It is no part of
+/// that value: all are equal.
+package struct BodyHold: Sendable, Hashable {
+  var lease: Lease?
+  package static func == (_: Self, _: Self) -> Bool { true }
+  package func hash(into _: inout Hasher) {}
 }
 
 /// One row without its body, for lists.

@@ -44,6 +44,54 @@ import TestTurns
     #expect(try fixture.number("SELECT count(*) FROM chunk") == 2)
   }
 
+  @Test func `of each account the first that satisfy a condition are found without reading the others`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    for account in ["", "alice"] {
+      for number in 0..<30 {
+        let key = RequestKey(account: account, target: "https://a.test/\(10 + number)")
+        _ = try await store.put("x", for: key, at: Int64(number))
+      }
+    }
+    func numbers(_ limit: Int, _ selection: EntrySelection = .all) async throws -> [String] {
+      try await store.entries(selection, ofEach: limit) { !$0.key.target.hasSuffix("1") }.map {
+        $0.key.account + $0.key.target.suffix(2)
+      }
+    }
+    #expect(try await numbers(3) == ["10", "12", "13", "alice10", "alice12", "alice13"])
+    #expect(try await numbers(.max).count == 54)
+    #expect(try await numbers(0).isEmpty)
+    var selection = EntrySelection.all
+    selection.accounts = ["alice", "bob"]
+    selection.prefix = "https://a.test/2"
+    #expect(try await numbers(2, selection) == ["alice20", "alice22"])
+    await store.close()
+  }
+
+  @Test(
+    "What selects by the target is found by the index of rows, in its order",
+    arguments: [
+      { $0.targets = ["https://a.test/1", "https://a.test/2"] }, { $0.prefix = "https://a.test/" },
+      { $0.host = "a.test" }, { $0.accounts = [""] },
+    ] as [@Sendable (inout EntrySelection) -> Void])
+  func plan(_ change: @Sendable (inout EntrySelection) -> Void) async throws {
+    let fixture = try StoreFixture()
+    _ = try await fixture.store.put("x", for: .page)
+    await fixture.store.close()
+    var selection = EntrySelection.all
+    change(&selection)
+    let plan = try fixture.plan(selection.text("r.id"))
+    #expect(plan.contains { $0.contains("SEARCH r USING") && $0.contains("(account_id=?") }, "\(plan)")
+    #expect(!plan.contains { $0.contains("SCAN r") }, "\(plan)")
+    guard selection.accounts != nil else { return }
+    // The first row comes before the others are read.
+    let ordered = try fixture.plan(
+      selection.text("r.id") + " ORDER BY a.name, r.target, r.method, r.extra, r.good DESC, r.variant")
+    #expect(!ordered.contains { $0.contains("TEMP B-TREE FOR ORDER BY") }, "\(ordered)")
+  }
+
   @Test func `a host is that of both schemes, with a path or without, and of other ports only if wanted`()
     async throws
   {

@@ -43,7 +43,7 @@ import Testing
     #expect(steps.map(\.weight) == [1, 1, 1, 1])
     #expect(steps.map(\.isCritical) == [true, true, true, true])
     #expect(steps.map(\.keepsResponse) == [true, true, true, false])
-    #expect(PreloadPlan(steps).parallelism == 6)
+    #expect(PreloadPlan(steps).parallelism == 50)
   }
 
   private func plan(_ settings: String, inMemory: Bool = true) throws(PlanError) -> PreloadPlan {

@@ -11,7 +11,7 @@ import TestSupport
 ///     StoreDriver share PATH SEED SECONDS BYTES ROWS
 ///     StoreDriver read PATH TARGET
 ///     StoreDriver overwrite PATH TARGET
-///     StoreDriver hold PATH exclusive|reading|writing
+///     StoreDriver hold PATH exclusive|reading|writing|locks|index
 ///     StoreDriver long PATH TARGET
 ///     StoreDriver fill PATH
 ///     StoreDriver disk PATH ORIGIN
@@ -31,7 +31,6 @@ import TestSupport
         try await sharer.run()
       case "read": try await read(arguments[1], arguments[2])
       case "hold": try hold(arguments[1], arguments[2])
-      case "long": try await long(arguments[1], arguments[2])
       case "fill": try await fill(arguments[1])
       case "disk": try await Disk(arguments).run()
       case "overwrite": try await overwrite(arguments[1], arguments[2])
@@ -75,20 +74,6 @@ import TestSupport
   }
 
   private struct NotStored: Error {}
-
-  /// Stores a body that is short but has three chunks.
-  private static func long(_ path: String, _ target: String) async throws {
-    var configuration = StoreConfiguration.unhurried(path: path)
-    configuration.chunkBytes = 1000
-    let store = ResponseStore(configuration: configuration)
-    let write = ResponseStore.Write(
-      accountID: try await store.accountID(named: ""), key: RequestKey(target: target),
-      started: StartMark(boot: "boot-1", nanoseconds: 1), status: 200,
-      fields: ["Content-Type": "application/octet-stream", "ETag": "\"long\""], receivedAt: 1_000_000,
-      body: .bytes(Data((0..<2500).map { UInt8($0 % 251) })))
-    guard case .stored = try await store.overwrite(write) else { throw NotStored() }
-    await store.close()
-  }
 
   /// Looks a target up, keeps the connection open, and waits for a line before it ends.
   private static func read(_ path: String, _ target: String) async throws {
@@ -162,6 +147,8 @@ import TestSupport
   private static func hold(_ path: String, _ how: String) throws {
     var database: RawDatabase? = try RawDatabase(path)
     switch how {
+    case "locks": for file in [".lock", "", "-shm"] { lock(path + file) }
+    case "index": lock(path + "-shm")
     case "exclusive":
       // In WAL mode readers ignore BEGIN EXCLUSIVE; exclusive locking mode keeps them out.
       try database?.execute(
@@ -175,6 +162,20 @@ import TestSupport
     say("released")
     // The process stays alive until its input ends, so that tests can see it.
     while readLine() != nil {}
+  }
+
+  /// Locks a whole file, for as long as the process lives.
+  private static func lock(_ path: String) {
+    #if canImport(Darwin)
+      let setLock: Int32 = 90
+    #else
+      let setLock: Int32 = 37
+    #endif
+    var range = flock()
+    range.l_type = Int16(F_WRLCK)
+    range.l_whence = Int16(SEEK_SET)
+    let isLocked = fcntl(PlatformC.open(path, O_RDWR), setLock, &range) == 0
+    if !isLocked { say("cannot lock \(path)") }
   }
 
   /// Writes one line to standard output, unbuffered.

@@ -8,6 +8,10 @@ public final class StoreHolder: Sendable {
     case reading
     /// In a write transaction.
     case writing
+    /// By locks on the lock file, the database and the log's index, which last until the process ends.
+    case locks
+    /// By a lock on the log's index.
+    case index
   }
 
   /// The process did not get the database.

@@ -81,7 +81,7 @@ choose_tests() {
   for path; do [ -e "Tests/$path" ] || die "no such tests: Tests/$path"; done
   CACHEFETCH_TESTS=$(printf '%s\n' "${@%%/*}" | sort -u | xargs)
   CACHEFETCH_LEFT_OUT=$(cd Tests && find $CACHEFETCH_TESTS -name '*.swift' |
-    grep -vFf <(printf '%s\n' "$@" "${@/%\/*//Support/}") | xargs)
+    { grep -vFf <(printf '%s\n' "$@" "${@/%\/*//Support/}") || true; } | xargs)
   export CACHEFETCH_TESTS CACHEFETCH_LEFT_OUT
 }
 

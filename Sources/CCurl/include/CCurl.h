@@ -55,6 +55,8 @@ CURLcode ccurl_set_list(const ccurl_library *library, CURL *easy, CURLoption opt
 CURLcode ccurl_set_buffer(const ccurl_library *library, CURL *easy, CURLoption option, char *value);
 /// The value of a CURLINFO of type long; 0 if there is none.
 long ccurl_get_long(const ccurl_library *library, CURL *easy, CURLINFO info);
+/// How many bytes of the body came, before any decoding.
+curl_off_t ccurl_received(const ccurl_library *library, CURL *easy);
 /// The folder of certificate authorities that it was built with; NULL if there is none, and before 7.84.
 const char *ccurl_authority_folder(const ccurl_library *library, CURL *easy);
 /// Whether the transfer went, or was to go, by way of a proxy: 1 or 0; -1 before 8.7, which does not say.

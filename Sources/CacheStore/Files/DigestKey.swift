@@ -22,9 +22,6 @@ package struct DigestKey: Sendable {
     bytes = (0..<Self.length).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
   }
 
-  /// No key: for digests of what is no secret, the same in every store.
-  package static let none = DigestKey(bytes: [])
-
   /// A key of given bytes, for tests.
   package init(bytes: [UInt8]) { self.bytes = bytes }
 

@@ -7,11 +7,11 @@ struct FileIdentity: Hashable, Sendable {
 }
 
 /// The result of `lstat`, which does not follow symbolic links.
-struct FileStatus: Sendable {
-  enum Kind: Sendable { case file, folder, link, other }
+package struct FileStatus: Sendable {
+  package enum Kind: Sendable { case file, folder, link, other }
 
   let identity: FileIdentity
-  let kind: Kind
+  package let kind: Kind
   let owner: UInt32
   let group: UInt32
   /// The number of hard links; 0 where the file was removed meanwhile, which the status of a path may show as well.
@@ -21,7 +21,7 @@ struct FileStatus: Sendable {
   let bytes: Int64
 
   /// `nil` where the name does not exist or cannot be read.
-  init?(path: String) {
+  package init?(path: String) {
     var status = stat()
     guard path.withCString({ lstat($0, &status) }) == 0 else { return nil }
     self.init(status)
@@ -51,13 +51,13 @@ struct FileStatus: Sendable {
   }
 
   /// Whether an untrusted user may add and rename files in this folder.
-  var isSharedFolder: Bool { kind == .folder && (mode & 0o022 != 0 || !hasTrustedOwner) }
+  package var isSharedFolder: Bool { kind == .folder && (mode & 0o022 != 0 || !hasTrustedOwner) }
 
   /// Whether the file has another name as well, which another user could have given to one of this user's files.
   var hasOtherNames: Bool { names > 1 }
 
   /// Whether the file belongs to this user or to root.
-  var hasTrustedOwner: Bool { owner == geteuid() || owner == 0 }
+  package var hasTrustedOwner: Bool { owner == geteuid() || owner == 0 }
 }
 
 /// The names in a folder, including `.` and `..`, in no order.

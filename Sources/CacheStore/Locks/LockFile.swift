@@ -12,16 +12,21 @@ final class LockFile: Sendable {
     case file
     /// A body that is being received.
     case body(Int64)
+    /// A long body that may be read. Any number of readers share it.
+    case reading(Int64)
     /// A request being refreshed, by the hash of its key.
     case request(UInt64)
 
     var offset: Int64 {
       switch self {
       case .file: 0
+      case .reading(let id): 1 << 60 | (id & (1 << 60 - 1))
       case .body(let id): 1 << 61 | (id & (1 << 61 - 1))
       case .request(let hash): 1 << 62 | Int64(hash >> 2)
       }
     }
+
+    fileprivate var isShared: Bool { if case .reading = self { true } else { false } }
   }
 
   /// The slots of the file: the numbers in them are hints that the processes share. The file is sparse, so an unused
@@ -37,6 +42,9 @@ final class LockFile: Sendable {
     /// What the processes share about the fleet's second tier.
     static let tier = Int(requests)
 
+    /// When a process that does not write last cut a long log.
+    static let log = tier + 1
+
     /// The slots of requests, from 0: they take 64 KiB at most. The others lie before and behind them.
     private static let requests: UInt64 = 8_192
   }
@@ -44,8 +52,8 @@ final class LockFile: Sendable {
   private struct Opened {
     var descriptor: Int32 = -1
     var identity: FileIdentity?
-    /// The offsets locked through this description, for which the kernel would grant a second lock.
-    var held: Set<Int64> = []
+    /// The offsets locked through this description, for which the kernel would grant a second lock, and how often.
+    var held: [Int64: Int] = [:]
   }
 
   private struct State {
@@ -55,7 +63,7 @@ final class LockFile: Sendable {
     var refusal: CacheStoreError?
 
     func isHeld(_ offset: Int64) -> Bool {
-      current.held.contains(offset) || removed.contains { $0.held.contains(offset) }
+      current.held[offset] != nil || removed.contains { $0.held[offset] != nil }
     }
   }
 
@@ -70,13 +78,17 @@ final class LockFile: Sendable {
     }
   }
 
-  /// Takes the lock; `false` where another process, or another user of this object, holds it.
+  /// Takes the lock; `false` where another process, or another user of this object, holds one that excludes it.
   func tryLock(_ place: Place) throws(CacheStoreError) -> Bool {
     let offset = place.offset
     return try state.withLock { (state: inout State) throws(CacheStoreError) -> Bool in
       try openCurrent(&state)
-      guard !state.isHeld(offset) else { return false }
-      guard Self.set(Int16(F_WRLCK), offset, on: state.current.descriptor) else {
+      if place.isShared, let count = state.current.held[offset] {
+        state.current.held[offset] = count + 1
+        return true
+      }
+      guard place.isShared || !state.isHeld(offset) else { return false }
+      guard Self.set(Int16(place.isShared ? F_RDLCK : F_WRLCK), offset, on: state.current.descriptor) else {
         let number = errno
         // For a lock that another process holds, the kernel returns EAGAIN and nothing else.
         guard number == EAGAIN else {
@@ -86,7 +98,7 @@ final class LockFile: Sendable {
         }
         return false
       }
-      state.current.held.insert(offset)
+      state.current.held[offset] = 1
       return true
     }
   }
@@ -152,12 +164,13 @@ final class LockFile: Sendable {
   func unlock(_ place: Place) {
     let offset = place.offset
     state.withLock { state in
-      if state.current.held.remove(offset) != nil {
-        _ = Self.set(Int16(F_UNLCK), offset, on: state.current.descriptor)
+      if let count = state.current.held[offset] {
+        state.current.held[offset] = count > 1 ? count - 1 : nil
+        if count == 1 { _ = Self.set(Int16(F_UNLCK), offset, on: state.current.descriptor) }
         return
       }
-      guard let place = state.removed.firstIndex(where: { $0.held.contains(offset) }) else { return }
-      state.removed[place].held.remove(offset)
+      guard let place = state.removed.firstIndex(where: { $0.held[offset] != nil }) else { return }
+      state.removed[place].held[offset] = nil
       _ = Self.set(Int16(F_UNLCK), offset, on: state.removed[place].descriptor)
       guard state.removed[place].held.isEmpty else { return }
       close(state.removed.remove(at: place).descriptor)

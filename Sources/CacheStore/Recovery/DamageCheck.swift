@@ -1,9 +1,9 @@
 internal import CSQLite
 internal import PlatformC
 
-/// Decides whether a file that failed is a damaged store, a sound one, or not a store.
+/// Decides whether a file that failed is a damaged store, one of an earlier revision, a sound one, or not a store.
 enum DamageCheck {
-  enum Condition: Sendable { case sound, damaged, notOurs }
+  enum Condition: Sendable { case sound, damaged, earlier, notOurs }
 
   /// - Parameter deadline: Monotonic nanoseconds until which to wait for other processes' locks.
   static func condition(of files: StoreFiles, waitingUntil deadline: Int64) throws(CacheStoreError)
@@ -18,6 +18,7 @@ enum DamageCheck {
     } catch {
       switch error.reason {
       case .corrupt: return .damaged
+      case .earlierSchema: return .earlier
       case .foreignFile: return try looksLikeOurs(files) ? .damaged : .notOurs
       default: throw error
       }
@@ -26,8 +27,7 @@ enum DamageCheck {
 
   /// Whether `integrity_check` passes and every statement finds its tables and columns.
   static func isSound(_ connection: Connection) throws(CacheStoreError) -> Bool {
-    // An older store may lack these tables and still be sound.
-    for query in Query.allCases where !query.isOfLaterTable { _ = try connection.statement(query) }
+    for query in Query.allCases { _ = try connection.statement(query) }
     return try problems(connection, limit: 1).isEmpty
   }
 

@@ -1,7 +1,7 @@
 internal import PlatformC
 
 /// Replaces a damaged store with a new one that holds every row that can still be read; keeps the damaged file under
-/// a dated name.
+/// a dated name. A store of an earlier revision of the schema is removed.
 struct Quarantine {
   let files: StoreFiles
   let lockFile: LockFile
@@ -20,14 +20,17 @@ struct Quarantine {
     case .betweenRenames: break
     // First without the lock: no lock file may be placed beside a file that is not a store.
     case .there, .missing:
-      guard try DamageCheck.condition(of: files, waitingUntil: deadline) == .damaged else { return false }
+      let condition = try DamageCheck.condition(of: files, waitingUntil: deadline)
+      guard condition == .damaged || condition == .earlier else { return false }
     }
     let left = max(0, deadline - Platform.monotonicNanoseconds())
     try lockFile.lock(.file, within: .nanoseconds(left))
     defer { lockFile.unlock(.file) }
     try aside.finishExchange()
     guard try files.checkedStatus() != nil else { return true }
-    guard try DamageCheck.condition(of: files, waitingUntil: deadline) == .damaged else { return true }
+    let condition = try DamageCheck.condition(of: files, waitingUntil: deadline)
+    if condition == .earlier { try removeEarlier(tell) }
+    guard condition == .damaged else { return true }
     let (salvage, damaged) = try rebuild(waitingUntil: deadline)
     let name = aside.freeName(at: configuration.now())
     // The damaged file's write lock ends after the exchange: what another process committed to it in between, a
@@ -39,6 +42,16 @@ struct Quarantine {
     tell(
       .quarantined(path: files.database, keptAs: name, carriedOver: salvage.carriedOver, lost: salvage.lost))
     return true
+  }
+
+  /// Removes a store of an earlier revision; whoever opens it next makes it. The database goes last: without it nobody
+  /// would know the other files for its own.
+  private func removeEarlier(_ tell: (StoreEvent) -> Void) throws(CacheStoreError) {
+    UsageJournal(files: files).removeAll()
+    for path in [files.log, files.sharedMemory, files.database + "-journal", files.database] {
+      try files.removeLeftover(path)
+    }
+    tell(.begunAnew(path: files.database))
   }
 
   private typealias Counts = (carriedOver: Int, lost: Int)

@@ -223,8 +223,7 @@ struct Salvage {
     let insert = "INSERT OR IGNORE INTO \(table.name) (\(columns)) SELECT \(places) WHERE \(condition)"
     for order in ["ASC", "DESC"] {
       var failure: CacheStoreError?
-      // An error of the damaged file, which may be older and lack the table, ends only this scan; an error of the new
-      // file is kept in `failure`.
+      // An error of the damaged file ends only this scan; an error of the new file is kept in `failure`.
       try? damaged.withStatement("SELECT \(columns) FROM \(table.name) ORDER BY \(table.order) \(order)") {
         (statement) throws(CacheStoreError) in
         while failure == nil, try statement.step() {

@@ -73,7 +73,7 @@ class Database {
     var handle: OpaquePointer?
     let code = sqlite3_open_v2(
       purpose == .readingUnchanging ? Self.unchanging(path) : path, &handle, flags,
-      purpose == .readingUnlocked ? "unix-none" : vfs)
+      purpose == .readingUnlocked ? "unix-none" : vfs ?? BoundedSleep.name)
     guard code == SQLITE_OK, let handle else {
       let systemError = sqlite3_system_errno(handle)
       sqlite3_close_v2(handle)
@@ -219,19 +219,7 @@ extension Database {
   func prepared(_ index: Int, _ sql: @autoclosure () -> String) throws(CacheStoreError) -> Statement {
     if let known = statements[index] { return known }
     let raw = try prepare(sql(), flags: UInt32(SQLITE_PREPARE_PERSISTENT))
-    return keep(Statement(raw: raw, path: path, texts: TextSpace()), index)
-  }
-
-  /// ``prepared(_:_:)`` for a table that may be missing; `nil` where it is.
-  func preparedIfKnown(
-    _ index: Int, _ sql: @autoclosure () -> String
-  ) throws(CacheStoreError) -> Statement? {
-    if let known = statements[index] { return known }
-    let raw = try prepareIfKnown(sql(), flags: UInt32(SQLITE_PREPARE_PERSISTENT))
-    return raw.map { keep(Statement(raw: $0, path: path, texts: TextSpace()), index) }
-  }
-
-  private func keep(_ statement: Statement, _ index: Int) -> Statement {
+    let statement = Statement(raw: raw, path: path, texts: TextSpace())
     statements[index] = statement
     return statement
   }
@@ -246,16 +234,10 @@ extension Database {
   }
 
   private func prepare(_ sql: String, flags: UInt32) throws(CacheStoreError) -> OpaquePointer {
-    // The statements are fixed: where one does not compile, the schema is not the one its version claims.
-    guard let raw = try prepareIfKnown(sql, flags: flags) else { throw failure(SQLITE_CORRUPT, sql: sql) }
-    return raw
-  }
-
-  /// `nil` where a table or column is missing.
-  private func prepareIfKnown(_ sql: String, flags: UInt32) throws(CacheStoreError) -> OpaquePointer? {
     var raw: OpaquePointer?
     let code = sqlite3_prepare_v3(handle, sql, -1, flags, &raw, nil)
-    if code == SQLITE_ERROR { return nil }
+    // The statements are fixed: where one does not compile, the schema is not the one its version claims.
+    if code == SQLITE_ERROR { throw failure(SQLITE_CORRUPT, sql: sql) }
     guard code == SQLITE_OK, let raw else { throw failure(code, sql: sql) }
     return raw
   }

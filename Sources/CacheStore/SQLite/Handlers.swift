@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import PlatformC
 
 /// Waits for another connection's lock until a deadline, retrying every half millisecond.
 ///
@@ -6,7 +7,7 @@ internal import CSQLite
 /// against newcomers; and it takes a duration, not a deadline.
 final class BusyWaiting {
   /// Monotonic nanoseconds; 0: does not wait.
-  var deadline: Int64 = 0
+  var deadline: Int64 = 0 { didSet { BoundedSleep.setDeadline(deadline) } }
 
   /// Makes `database` wait until this object's deadline; this object must outlive it.
   func install(on database: OpaquePointer) {
@@ -19,6 +20,36 @@ final class BusyWaiting {
         Platform.rest(nanoseconds: tries < 4 ? 100_000 : 500_000)
         return 1
       }, Unmanaged.passUnretained(self).toOpaque())
+  }
+}
+
+/// SQLite's own file system, but for sleeps, which end at the deadline of the connection that the thread uses.
+///
+/// While another process holds the log's index, SQLite tries a hundred times, whatever the busy handler says, and sleeps
+/// ten seconds in all. After the deadline a sleep is half a millisecond: others usually hold the index for moments.
+enum BoundedSleep {
+  private static let deadline: pthread_key_t = {
+    var key = pthread_key_t()
+    pthread_key_create(&key, nil)
+    return key
+  }()
+
+  /// Its name; `nil` where SQLite does not take it.
+  static let name: String? = {
+    guard let name = strdup("cachefetch"), let own = sqlite3_vfs_find(nil) else { return nil }
+    let bounded = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+    bounded.initialize(to: own.pointee)
+    (bounded.pointee.pNext, bounded.pointee.zName) = (nil, UnsafePointer(name))
+    bounded.pointee.xSleep = { _, microseconds in
+      let left = Int(bitPattern: pthread_getspecific(deadline)) - Int(Platform.monotonicNanoseconds())
+      Platform.rest(nanoseconds: min(Int(microseconds) * 1_000, max(left, 500_000)))
+      return microseconds
+    }
+    return sqlite3_vfs_register(bounded, 0) == SQLITE_OK ? "cachefetch" : nil
+  }()
+
+  static func setDeadline(_ nanoseconds: Int64) {
+    pthread_setspecific(deadline, UnsafeRawPointer(bitPattern: Int(nanoseconds)))
   }
 }
 

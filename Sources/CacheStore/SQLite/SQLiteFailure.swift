@@ -94,8 +94,11 @@ extension CacheStoreError {
   /// SQLITE_READONLY_ROLLBACK: a hot journal must be rolled back, which a read-only connection cannot do.
   var needsRollback: Bool { sqliteCode == SQLITE_READONLY | 3 << 8 }
 
-  /// Whether SQLite or the schema check reports that the file is damaged or not a database.
-  var isDamage: Bool { sqliteCode != 0 && reason == .corrupt || reason == .foreignFile }
+  /// Whether SQLite or the schema check reports that the file is damaged, of an earlier revision, or not a database:
+  /// whether `Quarantine` has to look at it.
+  var isDamage: Bool {
+    sqliteCode != 0 && reason == .corrupt || reason == .foreignFile || reason == .earlierSchema
+  }
 
   /// No file has the store's name at this moment, because a repair is between its two renames, or its process ended
   /// there. It counts as damage, so that a lookup waits for the end of the repair instead of finding nothing.

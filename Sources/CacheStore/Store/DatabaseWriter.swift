@@ -203,10 +203,12 @@ final class DatabaseWriter: Sendable {
   }
 
   /// Truncates a long log before the process ends, where no work is queued; the system frees everything else.
+  /// - Parameter opens: Whether a connection is opened for it.
   /// - Returns: `false` where work is queued or running: ``close()`` waits for it.
-  func closeNow() -> Bool {
+  func closeNow(opening opens: Bool = false) -> Bool {
     guard queued.load(ordering: .relaxed) == 0, group.count == 0, !checkpointer.isBusy else { return false }
     let isDone: Bool? = slot.withLockIfAvailable { slot in
+      if opens, slot.connection == nil { slot.connection = try? opening.openMade(waitingUntil: 0) }
       if let connection = slot.connection { cutLongLog(connection) }
       return true
     }

@@ -61,11 +61,11 @@ struct DiskRoom: Sendable {
     try connection.transaction { () throws(CacheStoreError) in try collectRemains(connection) }
   }
 
-  /// Deletes one chunk of a body that belongs to no row, inside a transaction; `false` where there is none.
+  /// Deletes one chunk of a body that belongs to no row, even of one that is read, inside a transaction; `false` where
+  /// there is none.
   func collectRemains(_ connection: Connection) throws(CacheStoreError) -> Bool {
-    let released = try connection.value(.anyReleased)
-    if released > 0 {
-      try connection.collectChunk(of: released)
+    if let released = try releasedBody(connection) {
+      try connection.collectChunk(of: released.id)
       return true
     }
     if let cutOff = try unheldUnfinishedBody(connection) {
@@ -74,6 +74,32 @@ struct DiskRoom: Sendable {
       return true
     }
     return false
+  }
+
+  /// Deletes one chunk of a released body that nobody reads; `false` where there is none, or the transaction has
+  /// released one itself. Who has looked a body up locks it, and looks again: it was released by an earlier transaction
+  /// then, which is seen, or this one sees the lock.
+  func collectReleased(_ connection: Connection) throws(CacheStoreError) -> Bool {
+    guard !connection.hasReleased, let released = try releasedBody(connection), !released.isRead else {
+      return false
+    }
+    try connection.collectChunk(of: released.id)
+    return true
+  }
+
+  /// The released body to be collected first: one that nobody reads, where there is one.
+  private func releasedBody(_ connection: Connection) throws(CacheStoreError) -> (id: Int64, isRead: Bool)? {
+    let statement = try connection.statement(.releasedBodies)
+    defer { statement.reset() }
+    var first: Int64?
+    while try statement.step() {
+      let body = statement.integer(0)
+      // One that was removed goes at once.
+      let isRead = try statement.integer(1) == 0 ? false : lockFile.isLocked(.reading(body))
+      if !isRead { return (body, false) }
+      first = first ?? body
+    }
+    return first.map { ($0, true) }
   }
 
   /// The oldest unfinished body that no process is receiving.
@@ -108,14 +134,6 @@ extension Connection {
     guard changes == 0 else { return }
     let statement = try statement(.deleteBody)
     statement.bind(1, body)
-    try statement.run()
-  }
-
-  /// Marks a body as released: no row refers to it any more.
-  func release(body: Int64, at instant: Int64) throws(CacheStoreError) {
-    let statement = try statement(.releaseBody)
-    statement.bind(1, body)
-    statement.bind(2, instant)
     try statement.run()
   }
 }

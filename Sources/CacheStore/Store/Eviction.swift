@@ -11,6 +11,7 @@ final class Eviction: Sendable {
   private let rowWriter: RowWriter
   /// The limit of bytes as last read from the file; until then the configuration's.
   private let knownBytes: Atomic<Int64>
+  private let evicted = Atomic(false)
 
   init(
     files: StoreFiles, lockFile: LockFile, configuration: StoreConfiguration, room: DiskRoom,
@@ -65,7 +66,38 @@ final class Eviction: Sendable {
       remedy: .largerStore(limit(holding: Self.twice(bytes))))
   }
 
+  /// The instant before which a row that is not pinned was received too long ago to be delivered; `nil` where no age
+  /// is too high. Outside a transaction.
+  func oldestReceived(_ connection: Connection) throws(CacheStoreError) -> Int64? {
+    let age = try connection.limitsNow().over(StoreLimits(configuration)).maximumAge
+    return age.map { configuration.now() - $0.wholeNanoseconds / 1_000_000 }
+  }
+
+  /// Whether a row was removed to make room for another.
+  var hasEvicted: Bool { evicted.load(ordering: .relaxed) }
+
+  /// Notes that one is removed.
+  func noteEvicted() { evicted.store(true, ordering: .relaxed) }
+
   // MARK: Eviction
+
+  /// Deletes released bodies that nobody reads, more of them than a write adds, at the beginning of its transaction.
+  ///
+  /// - Parameter givesBack: Whether their pages are returned to the file system, unless they are few: the next chunks of
+  ///   a body that arrives would take them again.
+  func collectReleased(givesBack: Bool, _ connection: Connection) throws(CacheStoreError) {
+    var chunks: Int64 = 0
+    while chunks < Self.chunksAtOnce, try room.collectReleased(connection) { chunks += 1 }
+    guard givesBack, chunks > 0,
+      try Trimming.hasPagesToGiveBack(
+        free: connection.value(.freePages), of: connection.value(.pageCount))
+    else { return }
+    let pages = chunks * (Int64(configuration.chunkBytes) / configuration.pageBytes + 1)
+    try connection.execute("PRAGMA incremental_vacuum(\(pages))")
+  }
+
+  /// The most chunks that one write collects.
+  private static let chunksAtOnce = 4
 
   /// Keeps the file within its limit, inside the transaction that made it grow, so that no process ever leaves it
   /// larger: it evicts as much as was added, least recently used first. Where the file is far larger because the
@@ -211,12 +243,13 @@ final class Eviction: Sendable {
     guard try statement.step() else { return false }
     let (id, body, length) = (statement.integer(0), statement.integer(1), statement.integer(2))
     statement.reset()
+    noteEvicted()
     try rowWriter.deleteRow(id, withBody: body, length: length, connection)
     return true
   }
 
   /// The limit in pages, at least as many as the empty tables need.
-  private func limitPages(_ connection: Connection) throws(CacheStoreError) -> Int64 {
+  func limitPages(_ connection: Connection) throws(CacheStoreError) -> Int64 {
     let most = try limits(connection).maximumBytes ?? configuration.maximumBytes
     return max(Self.fewestPages, most / configuration.pageBytes)
   }

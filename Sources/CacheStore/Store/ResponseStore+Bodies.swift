@@ -33,22 +33,23 @@ extension ResponseStore {
     let id = try rowWriter.insertBody(
       accountID: accountID, checksum: nil, target: partial?.key.target, strongETag: partial?.strongETag,
       wholeLength: partial?.wholeLength, connection)
-    if let partial { try insert(partial, of: id, connection) }
+    if let partial { try insert(partial, of: id, accountID: accountID, connection) }
     return id
   }
 
   private func insert(
-    _ partial: UnfinishedBody.Partial, of body: Int64, _ connection: Connection
+    _ partial: UnfinishedBody.Partial, of body: Int64, accountID: Int64, _ connection: Connection
   ) throws(CacheStoreError) {
-    let statement = try connection.statement(.insertPartial, making: "partial")
+    let statement = try connection.statement(.insertPartial)
     statement.bind(1, body)
     statement.bind(2, partial.key.extra)
     statement.bind(3, partial.variant)
     statement.bind(4, partial.url)
+    statement.bind(6, partial.checksum(of: body, accountID: accountID))
     try statement.run(borrowing: partial.fields.wire, at: 5)
   }
 
-  /// A cut-off download of the key, to be resumed, after its chunks have been verified.
+  /// A cut-off download of the key, to be resumed, after its head and its chunks have been verified.
   ///
   /// - Returns: `nil` where there is none, or another process is receiving it.
   package func partialBody(
@@ -88,19 +89,22 @@ extension ResponseStore {
   private func takePartial(
     of key: RequestKey, _ accountID: Int64, _ connection: Connection
   ) throws(CacheStoreError) -> TakenPartial? {
-    guard try connection.optionalStatement(.insertPartial) != nil else { return nil }
-    return try connection.withStatement(Self.partialText) {
+    try connection.withStatement(Self.partialText) {
       (statement) throws(CacheStoreError) -> TakenPartial? in
       statement.bind(1, accountID)
       statement.bind(2, key.target)
       statement.bind(3, key.extra)
       guard try statement.step() else { return nil }
       let id = statement.integer(0)
-      guard let lease = try self.lease(.body(id)) else { return nil }
       let partial = UnfinishedBody.Partial(
         key: key, variant: statement.text(3), url: statement.text(4),
         fields: HTTPFields(wire: Array(statement.bytes(5))), strongETag: statement.text(1),
         wholeLength: statement.isNull(2) ? nil : statement.integer(2))
+      guard partial.checksum(of: id, accountID: accountID) == statement.integer(6) else {
+        try self.forgetPartials(of: key, accountID, connection)
+        return nil
+      }
+      guard let lease = try self.lease(.body(id)) else { return nil }
       return TakenPartial(id: id, partial: partial, lease: lease)
     }
   }
@@ -129,7 +133,7 @@ extension ResponseStore {
   }
 
   private static let partialText = """
-    SELECT b.id, b.partial_etag, b.partial_bytes, p.variant, p.url, p.fields
+    SELECT b.id, b.partial_etag, b.partial_bytes, p.variant, p.url, p.fields, p.checksum
     FROM body b JOIN partial p ON p.body_id = b.id
     WHERE b.checksum IS NULL AND b.account_id = ?1 AND b.partial_target = ?2 AND b.released_at_ms IS NULL
       AND p.extra = ?3
@@ -139,7 +143,6 @@ extension ResponseStore {
   private func forgetPartials(
     of key: RequestKey, _ accountID: Int64, _ connection: Connection
   ) throws(CacheStoreError) {
-    guard try connection.optionalStatement(.insertPartial) != nil else { return }
     let text = """
       UPDATE body SET partial_target = NULL, partial_etag = NULL, partial_bytes = NULL
       WHERE checksum IS NULL AND account_id = ?1 AND partial_target = ?2
@@ -169,5 +172,16 @@ extension ResponseStore {
       chunks.length += Int64(chunk.length)
       if number == 0 { chunks.first = chunk.bytes }
     }
+  }
+}
+
+extension UnfinishedBody.Partial {
+  /// The checksum of all that is known of a cut-off download, with its body and the account that owns it.
+  fileprivate func checksum(of body: Int64, accountID: Int64) -> Int64 {
+    var layout = ByteLayout()
+    for number in [body, accountID, wholeLength ?? -1] { layout.add(number) }
+    for text in [key.target, key.extra, variant, url, strongETag] { layout.add(text) }
+    fields.wire.withUnsafeBytes { layout.add($0) }
+    return Checksum.hash(layout.bytes)
   }
 }

@@ -67,7 +67,8 @@ extension ResponseStore {
     var row = found.row
     guard row.body.id == freshening.body.id, row.body.checksum == freshening.body.checksum,
       !rowWriter.isBefore(freshening.head.started, row.started),
-      try !rowWriter.hasTombstone(found.key.target, row.accountID, freshening.head.started, connection)
+      try !rowWriter.hasTombstone(
+        found.key.target, row.accountID, freshening.head.started, tags: freshening.tags, connection)
     else { return false }
     row.head.freshen(by: freshening.head)
     row.isInvalid = false
@@ -78,6 +79,9 @@ extension ResponseStore {
     }
     try connection.update(&row, found.key)
     try connection.addTags(freshening.tags, to: row.id)
+    if row.fields.wire.count > found.row.fields.wire.count {
+      try eviction.keepWithinLimit(writing: row.id, connection)
+    }
     return true
   }
 }

@@ -24,11 +24,15 @@ extension ResponseStore {
       return try connection.value(.rowCount)
     }
     try await Trimming(of: self).trim(until: .max)
+    try await Trimming(of: self).writeBackLog(cuts: true)
     let after = try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.value(.rowCount)
     }
     return Int(max(0, before - after))
   }
+
+  /// Whether this process has removed a row to make room for another.
+  package var hasEvicted: Bool { eviction.hasEvicted }
 
   /// The largest body that is stored, by the limits as last read; every write reads them anew.
   package var largestBody: Int64 { eviction.largestBody }

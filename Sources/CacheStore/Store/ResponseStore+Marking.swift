@@ -41,12 +41,13 @@ extension ResponseStore {
   }
 
   /// Marks the selected rows invalid, so that they are stale whatever their fields say. Exchanges that began before
-  /// `started` can no longer overwrite or freshen them; rows of later exchanges stay as they are.
+  /// `started` can no longer store or freshen what the selection means; rows of later exchanges stay as they are.
   /// - Returns: How many were marked.
   @discardableResult package func invalidate(
     _ selection: EntrySelection, started: StartMark
   ) async throws(CacheStoreError) -> Int {
-    try await inBatches(selection) { (some, connection) throws(CacheStoreError) in
+    try await fence(selection, started: started)
+    return try await inBatches(selection) { (some, connection) throws(CacheStoreError) in
       var count = 0
       for id in try Self.rowIDs(some, connection) {
         guard var found = try connection.rowHead(id), found.isSound else { continue }

@@ -55,13 +55,15 @@ extension ResponseStore {
   /// Whether the response was removed, or a later exchange has written its row, by now.
   private func isTooLate(_ write: Write) async throws(CacheStoreError) -> Bool {
     try await writer.perform { (connection) throws(CacheStoreError) in
-      let started = write.head.started
-      if try self.rowWriter.hasTombstone(write.key.target, write.accountID, started, connection) {
-        return true
-      }
+      if try self.isRemoved(write, connection) { return true }
       if case .newer = try self.place(of: write, connection) { return true }
       return false
     }
+  }
+
+  private func isRemoved(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Bool {
+    try rowWriter.hasTombstone(
+      write.key.target, write.accountID, write.head.started, tags: write.tags, connection)
   }
 
   /// Stores a response in a shared transaction, as ``overwrite(_:isOneOfMany:soon:)`` does, and calls `completion` on
@@ -96,37 +98,23 @@ extension ResponseStore {
   }
 
   private func overwrite(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
-    try ofAccount(write.accountID, connection) { () throws(CacheStoreError) in
+    try eviction.collectReleased(givesBack: true, connection)
+    return try ofAccount(write.accountID, connection) { () throws(CacheStoreError) in
       try overwriteRow(write, connection)
     }
   }
 
   private func overwriteRow(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
-    if try rowWriter.hasTombstone(write.key.target, write.accountID, write.head.started, connection) {
+    if try isRemoved(write, connection) { return try abandon(write, connection) }
+    guard case .open(let existing, let others, let variants) = try place(of: write, connection) else {
       return try abandon(write, connection)
     }
-    var existing: RowWriter.Existing?
-    var variants = 0
-    switch try place(of: write, connection) {
-    case .newer: return try abandon(write, connection)
-    case .free(let count): variants = count
-    case .taken(let row): existing = row
-    }
-    let local = try localRow(of: write, connection)
-    let replaced = existing
-    if existing == nil { existing = local }
     guard let body = try writeBody(write, replacing: existing, connection) else { return .superseded }
     var row = write.row(body: body)
-    row.isPinned = write.isPinned || existing?.isPinned == true || local?.isPinned == true
-    if let local {
-      if let replaced {
-        try rowWriter.absorb(local, into: replaced.id, connection)
-      } else {
-        try rowWriter.setVariant(of: local.id, write.variant, connection)
-      }
-    }
+    row.isPinned = write.isPinned || existing?.isPinned == true || others.contains(where: \.isPinned)
     if let existing {
       row.id = existing.id
+      if existing.isOfOtherVariant { try rowWriter.setVariant(of: row.id, write.variant, connection) }
       try connection.update(&row, write.key)
     } else {
       if variants >= Self.variantLimit { try makeRoomForVariant(write, connection) }
@@ -137,35 +125,16 @@ extension ResponseStore {
       try use.run()
       try eviction.keepWithinRowLimit(writing: row.id, connection)
     }
+    for other in others { try rowWriter.absorb(other, into: row.id, connection) }
     try connection.addTags(write.tags, to: row.id)
-    // An exchange that began earlier must not store another variant over the program's own response.
-    if row.isLocal {
-      try rowWriter.recordTombstone(write.key.target, write.accountID, row.started, connection)
-    }
     try eviction.keepWithinLimit(writing: row.id, connection)
     return .stored(rowID: row.id, body: body)
-  }
-
-  /// The program's own row that the response takes the place of, where that is another variant of the same request and
-  /// is still there.
-  private func localRow(
-    of write: Write, _ connection: Connection
-  ) throws(CacheStoreError) -> RowWriter.Existing? {
-    // A response that is not good never replaces a good one.
-    guard let id = write.localRow, write.isGood, let found = try connection.rowHead(id) else { return nil }
-    let row = found.row
-    guard found.isSound, row.isLocal, row.isGood, row.variant != write.variant,
-      row.accountID == write.accountID, found.key == write.key,
-      !rowWriter.isBefore(write.head.started, row.started)
-    else { return nil }
-    return RowWriter.Existing(
-      id: row.id, bodyID: row.body.id, bodyBytes: row.body.length, isPinned: row.isPinned)
   }
 
   private func place(of write: Write, _ connection: Connection) throws(CacheStoreError) -> RowWriter.Place {
     try rowWriter.place(
       of: write.key, accountID: write.accountID, isGood: write.isGood, variant: write.variant,
-      started: write.head.started, connection)
+      replacing: write.replaces, started: write.head.started, connection)
   }
 
   /// Releases a body that came too late. It is still being delivered, so it is kept for its readers.
@@ -196,10 +165,9 @@ extension ResponseStore {
       // Either a sign-out deleted the body, or another process released it after this one lost the lock file.
       // `ofAccount` tells which.
       guard connection.changes == 1 else { throw CacheStoreError(.signedOut, "the account was signed out") }
-      if let partial = try connection.optionalStatement(.deletePartial) {
-        partial.bind(1, body.id)
-        try partial.run()
-      }
+      let partial = try connection.statement(.deletePartial)
+      partial.bind(1, body.id)
+      try partial.run()
       if let existing { try releaseReplaced(existing, connection) }
       return body
     case .sameAs(let body):
@@ -265,6 +233,7 @@ extension ResponseStore {
         .full, "all \(Self.variantLimit) stored variants of this request are pinned",
         remedy: .removeThem(of: write.key.target))
     }
+    eviction.noteEvicted()
     try rowWriter.deleteRow(
       oldest.integer(0), withBody: oldest.integer(1), length: oldest.integer(2), isReplaced: true, connection)
   }

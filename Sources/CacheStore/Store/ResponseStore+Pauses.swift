@@ -10,18 +10,30 @@ extension ResponseStore {
   /// - Throws: `signedOut` where the account is gone, `missing` where the store was replaced by another.
   package func pause(accountID: Int64, responder: String, _ pause: Pause) async throws(CacheStoreError) {
     try await writer.perform { (connection) throws(CacheStoreError) in
-      try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
-        _ = try connection.statement(.pauseOf, making: "pause")
-        // Not the instant at which this pause was heard: while it waited for the queue, others may have heard theirs.
-        let now = self.configuration.bootNow()
-        _ = try connection.first(
-          """
-          DELETE FROM pause
-          WHERE heard_boot <> ?2 OR heard_ns > ?1 OR heard_ns <= ?1 - min(pause_ms, 3600000) * 1000000
-          """, [now], [pause.heard.boot])
-        try self.ofAccount(accountID, connection) { () throws(CacheStoreError) in
-          try Self.insert(pause, of: responder, accountID: accountID, connection)
-        }
+      try self.record(pause, of: responder, accountID: accountID, connection)
+    }
+  }
+
+  /// Records a pause as ``pause(accountID:responder:_:)`` does, and does not wait for that; ``close()`` does.
+  package func leavePause(accountID: Int64, responder: String, _ pause: Pause) {
+    writer.submit { (connection) throws(CacheStoreError) in
+      try self.record(pause, of: responder, accountID: accountID, connection)
+    }
+  }
+
+  private func record(
+    _ pause: Pause, of responder: String, accountID: Int64, _ connection: Connection
+  ) throws(CacheStoreError) {
+    try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
+      // Not the instant at which this pause was heard: while it waited for the queue, others may have heard theirs.
+      let now = configuration.bootNow()
+      _ = try connection.first(
+        """
+        DELETE FROM pause
+        WHERE heard_boot <> ?2 OR heard_ns > ?1 OR heard_ns <= ?1 - min(pause_ms, 3600000) * 1000000
+        """, [now], [pause.heard.boot])
+      try ofAccount(accountID, connection) { () throws(CacheStoreError) in
+        try Self.insert(pause, of: responder, accountID: accountID, connection)
       }
     }
   }
@@ -49,7 +61,7 @@ extension ResponseStore {
   package func pauseNow(accountName: String, responder: String) throws(CacheStoreError) -> Pause? {
     try writer.checkRunning()
     let found = try pool.withConnection(waitingUntil: 0) { (connection) throws(CacheStoreError) -> Pause? in
-      guard let statement = try connection.optionalStatement(.pauseOf) else { return nil }
+      let statement = try connection.statement(.pauseOf)
       defer { statement.reset() }
       statement.bind(1, accountName)
       statement.bind(2, responder)
@@ -69,8 +81,7 @@ extension ResponseStore {
   }
 
   private static func pauses(_ connection: Connection) throws(CacheStoreError) -> [StoredPause] {
-    guard try connection.optionalStatement(.pauseOf) != nil else { return [] }
-    return try connection.withStatement(
+    try connection.withStatement(
       """
       SELECT p.heard_boot, p.heard_ns, p.pause_ms, a.name, p.responder
       FROM pause p JOIN account a ON a.id = p.account_id ORDER BY p.responder, a.name
@@ -95,8 +106,6 @@ extension ResponseStore {
     guard !ended.isEmpty else { return 0 }
     return try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
-        // The file may have been replaced by one without the table.
-        guard try connection.optionalStatement(.pauseOf) != nil else { return 0 }
         var count = 0
         for stored in ended {
           // One that was heard since is another one.

@@ -26,7 +26,7 @@ extension ResponseStore {
     guard (try? writer.checkRunning()) != nil else { return Preflight() }
     do throws(CacheStoreError) {
       return try readNow { (connection) throws(CacheStoreError) in
-        guard let statement = try connection.optionalStatement(.preflight) else { return Preflight() }
+        let statement = try connection.statement(.preflight)
         defer { statement.reset() }
         statement.bind(1, accountID)
         statement.bind(2, responder)

@@ -66,8 +66,30 @@ extension ResponseStore {
     return found
   }
 
+  /// Keeps exchanges that began before `started` from storing what the selection means, whether or not a row is there.
+  package func fence(_ selection: EntrySelection, started: StartMark) async throws(CacheStoreError) {
+    guard FileStatus(path: files.database) != nil,
+      !Fence.names(selection, now: configuration.now()).isEmpty
+    else { return }
+    try await writer.perform { (connection) throws(CacheStoreError) in
+      let record = { () throws(CacheStoreError) in
+        try connection.transaction { () throws(CacheStoreError) in
+          try self.rowWriter.recordFence(selection, started, connection)
+        }
+      }
+      do throws(CacheStoreError) {
+        try record()
+      } catch {
+        // A full disk has room for this once the log is empty (see `Connection.transaction`).
+        guard error.reason == .full else { throw error }
+        _ = try? connection.checkpoint(.truncating)
+        try record()
+      }
+    }
+  }
+
   /// Removes the selected rows with their bodies, whenever they were written; an exchange that began before `started`
-  /// does not store them again.
+  /// stores nothing that the selection means.
   ///
   /// Removes the rows selected when the call begins, in short transactions, so that other processes can write in
   /// between. Cut-off downloads go with them; see ``removeCutOff(_:where:)``.
@@ -76,6 +98,7 @@ extension ResponseStore {
     _ selection: EntrySelection, started: StartMark
   ) async throws(CacheStoreError) -> Int {
     guard FileStatus(path: files.database) != nil else { return 0 }
+    try await fence(selection, started: started)
     try await removeCutOff(selection)
     let chosen = try await writer.perform { (connection) throws(CacheStoreError) in
       try Self.rowIDs(selection, connection)
@@ -137,9 +160,7 @@ extension ResponseStore {
   private static func cutOff(
     _ selection: EntrySelection, where isIncluded: (RequestKey) -> Bool, _ connection: Connection
   ) throws(CacheStoreError) -> [Int64] {
-    // An older store may lack the table.
-    guard try connection.optionalStatement(.insertPartial) != nil else { return [] }
-    return try connection.withStatement(selection.text("r.id, a.name, r.target, r.extra", of: cutOffText)) {
+    try connection.withStatement(selection.text("r.id, a.name, r.target, r.extra", of: cutOffText)) {
       (statement) throws(CacheStoreError) in
       selection.bind(to: statement)
       var bodies: [Int64] = []

@@ -1,36 +1,59 @@
 extension ResponseStore {
-  /// The selected rows without their bodies, by account, target and variant.
-  package func entries(_ selection: EntrySelection = .all) async throws(CacheStoreError) -> [StoredEntry] {
+  /// The selected rows without their bodies, by account, target and variant; with a limit, no more of each account than
+  /// the first that satisfy a condition.
+  package func entries(
+    _ selection: EntrySelection = .all, ofEach limit: Int = .max,
+    where isIncluded: @escaping @Sendable (StoredEntry) -> Bool = { _ in true }
+  ) async throws(CacheStoreError) -> [StoredEntry] {
     // The journal holds the latest times of use; the list waits for it 100 ms at most.
     if UsageJournal(files: files).isThere { await flushUsage(within: .milliseconds(100)) }
     return try await read { deadline throws(CacheStoreError) in
       try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
-        try Self.entries(selection, connection)
+        let oldest = try self.eviction.oldestReceived(connection)
+        var entries: [StoredEntry] = []
+        for part in limit == .max ? [selection] : try Self.byAccount(selection, connection) {
+          var left = limit
+          let text =
+            part.text("r.id") + " ORDER BY a.name, r.target, r.method, r.extra, r.good DESC, r.variant"
+          try connection.withStatement(text) { (statement) throws(CacheStoreError) in
+            part.bind(to: statement)
+            while left > 0, try statement.step() {
+              guard let entry = try Self.entry(statement.integer(0), notBefore: oldest, connection),
+                isIncluded(entry)
+              else { continue }
+              entries.append(entry)
+              left -= 1
+            }
+          }
+        }
+        return entries
       } ?? []
     }
   }
 
-  private static func entries(
+  /// The selection for each account: the index of rows begins with it, so that its first rows are found without sorting.
+  private static func byAccount(
     _ selection: EntrySelection, _ connection: Connection
-  ) throws(CacheStoreError) -> [StoredEntry] {
-    let ids = try connection.withStatement(
-      selection.text("r.id")
-        + " ORDER BY a.name, r.target, r.method, r.extra, r.good DESC, r.variant"
-    ) { (statement) throws(CacheStoreError) -> [Int64] in
-      selection.bind(to: statement)
-      var ids: [Int64] = []
-      while try statement.step() { ids.append(statement.integer(0)) }
-      return ids
+  ) throws(CacheStoreError) -> [EntrySelection] {
+    try connection.withStatement("SELECT name FROM account ORDER BY name") {
+      (statement) throws(CacheStoreError) in
+      var parts: [EntrySelection] = []
+      while try statement.step() {
+        var part = selection
+        part.accounts = [statement.text(0)]
+        if selection.accounts?.contains(statement.text(0)) ?? true { parts.append(part) }
+      }
+      return parts
     }
-    var entries: [StoredEntry] = []
-    for id in ids {
-      if let entry = try entry(id, connection) { entries.append(entry) }
-    }
-    return entries
   }
 
-  private static func entry(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> StoredEntry? {
-    guard let found = try connection.rowHead(id) else { return nil }
+  /// A row for a list, unless it is not pinned and was received before that instant.
+  private static func entry(
+    _ id: Int64, notBefore oldest: Int64?, _ connection: Connection
+  ) throws(CacheStoreError) -> StoredEntry? {
+    guard let found = try connection.rowHead(id),
+      found.row.isPinned || found.row.receivedAt >= oldest ?? .min
+    else { return nil }
     return StoredEntry(
       rowID: id, key: found.key, response: found.row, isSound: found.isSound,
       usedAt: try usedAt(id, connection), tags: try tags(of: id, connection))

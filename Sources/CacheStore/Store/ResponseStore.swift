@@ -89,27 +89,38 @@ package final class ResponseStore: Sendable {
     _ key: RequestKey, beforeAsking responder: String? = nil, waitingUntil deadline: Int64
   ) throws(CacheStoreError) -> Lookup {
     var damagedRows: [Int64] = []
+    func lookupHeld(_ connection: Connection) throws(CacheStoreError) -> Lookup {
+      var found = try lookupRows(connection)
+      // A long body that was released in between may go at once: its row has another by now.
+      var attempts = 3
+      while attempts > 0, try !hold(&found.rows, connection) {
+        found = try lookupRows(connection)
+        attempts -= 1
+      }
+      if !found.rows.isEmpty, let oldest = try eviction.oldestReceived(connection) {
+        found.rows.removeAll { !$0.isPinned && $0.receivedAt < oldest }
+      }
+      return found
+    }
     func lookupRows(_ connection: Connection) throws(CacheStoreError) -> Lookup {
       damagedRows = []
       var found = Lookup()
-      let ahead = responder == nil ? nil : try connection.optionalStatement(.lookUpAhead)
-      let statement: Statement
-      if let ahead { statement = ahead } else { statement = try connection.statement(.lookUp) }
+      let statement = try connection.statement(responder == nil ? .lookUp : .lookUpAhead)
       defer { statement.reset() }
       if let responder {
-        // Stays empty where the account has no row, or an older store lacks the tables.
+        // Stays empty where the account has no row.
         found.preflight = Preflight()
-        ahead?.bind(5, responder)
+        statement.bind(5, responder)
       }
       statement.bind(1, key.account)
       statement.bind(2, key.target)
       statement.bind(3, key.method)
       statement.bind(4, key.extra)
-      let first = ahead == nil ? 0 : Preflight.columnCount
+      let first = responder == nil ? 0 : Preflight.columnCount
       while try statement.step() {
         let (account, row) = RowCoder.identifiers(statement, from: first)
         found.accountID = account
-        if ahead != nil { found.preflight = Preflight(statement) }
+        if responder != nil { found.preflight = Preflight(statement) }
         guard let row else { continue }
         if let read = try connection.row(statement, from: first, key) {
           found.rows.append(read)
@@ -121,13 +132,35 @@ package final class ResponseStore: Sendable {
       return found
     }
     let found =
-      try deadline == 0 ? readNow(lookupRows) : pool.withConnection(waitingUntil: deadline, lookupRows)
+      try deadline == 0 ? readNow(lookupHeld) : pool.withConnection(waitingUntil: deadline, lookupHeld)
     for row in damagedRows { removeDamaged(row) }
     if let found { return found }
     // Where there is no store, that is known too.
     var nothing = Lookup()
     if responder != nil { nothing.preflight = Preflight() }
     return nothing
+  }
+
+  /// Holds the long bodies of rows.
+  /// - Returns: `false` where one was released before that.
+  private func hold(
+    _ rows: inout [StoredResponse], _ connection: Connection
+  ) throws(CacheStoreError) -> Bool {
+    for index in rows.indices where !rows[index].body.isWhole {
+      hold(&rows[index].body)
+      guard try connection.first(.bodyOwner, [rows[index].body.id]) != nil else { return false }
+    }
+    return true
+  }
+
+  /// Keeps a long body from being collected for as long as its value lives. Where no lock can be had, its reader may
+  /// meet `replaced`.
+  func hold(_ body: inout StoredResponse.Body) {
+    // None is made beside a file that nobody writes to.
+    guard !body.isWhole, FileStatus(path: files.lock) != nil,
+      (try? lockFile.tryLock(.reading(body.id))) == true
+    else { return }
+    body.hold = BodyHold(lease: Lease(.reading(body.id), of: lockFile))
   }
 
   /// One chunk of a body, verified, read on the store's queue. The row of a body that is damaged is removed.
@@ -330,6 +363,8 @@ package final class ResponseStore: Sendable {
   /// Writes the counts kept in memory, waits for the work under way and closes the file; later calls throw `closed`.
   package func close() async {
     if !leaveUsage() { await flushUsage() }
+    // The connection cuts the log when it is closed.
+    if takesLeftLog { try? await writer.perform { (_) throws(CacheStoreError) in } }
     await writer.close()
     pool.close()
     observer.withLock { $0 = VersionObserver(isClosed: true) }

@@ -144,13 +144,15 @@ struct RowWriter: Sendable {
     var bodyID: Int64
     var bodyBytes: Int64
     var isPinned: Bool
+    /// Whether it has another place than the response.
+    var isOfOtherVariant: Bool
   }
 
   /// The place of a response under its key.
   enum Place {
-    /// No row yet; the key has this many other variants.
-    case free(variants: Int)
-    case taken(Existing)
+    /// The row to be overwritten, if there is one, the others that are replaced too, and the number of all.
+    case open(Existing?, others: [Existing], variants: Int)
+    /// A later exchange has written a row that answers the same request.
     case newer
   }
 
@@ -166,12 +168,10 @@ struct RowWriter: Sendable {
     let place = try place(
       of: key, accountID: row.accountID, isGood: row.isGood, variant: variant, started: row.head.started,
       connection)
-    switch place {
-    case .newer: return false
-    case .free: break
-    case .taken(let other):
-      try absorb(other, into: row.id, connection)
-      row.isPinned = row.isPinned || other.isPinned
+    guard case .open(let existing, _, _) = place else { return false }
+    if let existing {
+      try absorb(existing, into: row.id, connection)
+      row.isPinned = row.isPinned || existing.isPinned
     }
     try setVariant(of: row.id, variant, connection)
     row.variant = variant
@@ -196,35 +196,56 @@ struct RowWriter: Sendable {
   }
 
   /// The place of a response under its key, among the rows that are there.
+  ///
+  /// - Parameter replaces: Whether a row of another variant is replaced too. A response that is not good replaces no
+  ///   good one.
   func place(
-    of key: RequestKey, accountID: Int64, isGood: Bool, variant: String, started: StartMark,
+    of key: RequestKey, accountID: Int64, isGood: Bool, variant: String,
+    replacing replaces: ((_ variant: String, _ vary: String) -> Bool)? = nil, started: StartMark,
     _ connection: Connection
   ) throws(CacheStoreError) -> Place {
     let statement = try connection.statement(.findRow)
     defer { statement.reset() }
     statement.bind(key, accountID: accountID)
+    var existing: Existing?
+    var others: [Existing] = []
     var variants = 0
     while try statement.step() {
       variants += 1
-      guard statement.flag(6) == isGood, statement.isText(7, variant) else { continue }
+      let isAlike = statement.flag(6) == isGood
+      let isOfOtherVariant = !isAlike || !statement.isText(7, variant)
+      if isOfOtherVariant {
+        guard let replaces, isGood || isAlike, replaces(statement.text(7), statement.text(8)) else {
+          continue
+        }
+      }
       if statement.isText(3, started.boot), statement.integer(4) > started.nanoseconds,
         isBelieved(statement.integer(4))
       {
-        return .newer
+        if isAlike { return .newer }
+        continue
       }
-      return .taken(
-        Existing(
-          id: statement.integer(0), bodyID: statement.integer(1), bodyBytes: statement.integer(2),
-          isPinned: statement.flag(5)))
+      let row = Existing(
+        id: statement.integer(0), bodyID: statement.integer(1), bodyBytes: statement.integer(2),
+        isPinned: statement.flag(5), isOfOtherVariant: isOfOtherVariant)
+      // Two rows must not have one place, so the row that has the response's own is the one to be overwritten.
+      if isAlike, existing == nil || !isOfOtherVariant {
+        if let existing { others.append(existing) }
+        existing = row
+      } else {
+        others.append(row)
+      }
     }
-    return .free(variants: variants)
+    return .open(existing, others: others, variants: variants)
   }
 
   // MARK: Tombstones
 
-  /// Whether the target, or all of the account, was removed or invalidated after the exchange began (law 8).
+  /// Whether the target, alone or among others, was removed or invalidated after the exchange began (law 8).
+  /// - Parameter tags: Those that the exchange's row is to have.
   func hasTombstone(
-    _ target: String, _ accountID: Int64, _ started: StartMark, _ connection: Connection
+    _ target: String, _ accountID: Int64, _ started: StartMark, tags: [String] = [],
+    _ connection: Connection
   ) throws(CacheStoreError) -> Bool {
     let statement = try connection.statement(.removedSince)
     defer { statement.reset() }
@@ -232,10 +253,19 @@ struct RowWriter: Sendable {
     statement.bind(2, Checksum.ofTarget(target))
     statement.bind(3, started.boot)
     statement.bind(4, started.nanoseconds)
+    var isAmongMany = false
     while try statement.step() {
-      if isBelieved(statement.integer(0)) { return true }
+      guard isBelieved(statement.integer(0)) else { continue }
+      if statement.integer(1) != 0 { return true }
+      isAmongMany = true
     }
-    return false
+    guard isAmongMany else { return false }
+    let hashes = Fence.names(of: target, tags: tags).map { "\(Checksum.ofTarget($0))" }
+    return try connection.first(
+      """
+      SELECT 1 FROM removal WHERE account_id = ?1 AND target_hash IN (\(hashes.joined(separator: ", ")))
+        AND started_ns > ?2 AND started_ns <= ?3 AND started_boot = ?4
+      """, [accountID, started.nanoseconds, configuration.bootNow()], [started.boot]) != nil
   }
 
   /// Whether a start mark of this boot can be right. A mark later than now comes from another time namespace or a
@@ -247,13 +277,29 @@ struct RowWriter: Sendable {
     started.isBefore(other) && isBelieved(other.nanoseconds)
   }
 
-  /// Notes that a target was removed or invalidated.
+  /// Notes that what the selection means of exchanges under way was removed or invalidated.
+  func recordFence(
+    _ selection: EntrySelection, _ started: StartMark, _ connection: Connection
+  ) throws(CacheStoreError) {
+    let accounts = selection.key.map { [$0.account] } ?? selection.accounts
+    var ids: [Int64] = []
+    try connection.withStatement("SELECT id, name FROM account") { (statement) throws(CacheStoreError) in
+      while try statement.step() {
+        if accounts?.contains(statement.text(1)) ?? true { ids.append(statement.integer(0)) }
+      }
+    }
+    for name in Fence.names(selection, now: configuration.now()) {
+      for id in ids { try recordTombstone(name, id, started, connection) }
+    }
+  }
+
+  /// Notes that a target was removed or invalidated, or what a fence names; `nil` says that there is such a name.
   func recordTombstone(
-    _ target: String, _ accountID: Int64, _ started: StartMark, _ connection: Connection
+    _ target: String?, _ accountID: Int64, _ started: StartMark, _ connection: Connection
   ) throws(CacheStoreError) {
     let statement = try connection.statement(.recordRemoval)
     statement.bind(1, accountID)
-    statement.bind(2, Checksum.ofTarget(target))
+    statement.bind(2, target.map(Checksum.ofTarget) ?? 0)
     statement.bind(3, started.boot)
     statement.bind(4, started.nanoseconds)
     statement.bind(5, configuration.now())

@@ -4,12 +4,14 @@ struct Trimming: Sendable {
   private let writer: DatabaseWriter
   private let rowWriter: RowWriter
   private let eviction: Eviction
+  private let room: DiskRoom
   private let configuration: StoreConfiguration
 
   init(of store: ResponseStore) {
     writer = store.writer
     rowWriter = store.rowWriter
     eviction = store.eviction
+    room = store.writer.room
     configuration = store.configuration
   }
 
@@ -23,19 +25,21 @@ struct Trimming: Sendable {
   }
 
   /// Checkpoints a long log.
-  func writeBackLog() async throws(CacheStoreError) {
-    try await writer.perform { (connection) throws(CacheStoreError) in
-      if connection.logBytes > LogPolicy.long { try connection.checkpoint() }
+  /// - Parameter cuts: Whether any log is emptied too, after current transactions.
+  func writeBackLog(cuts: Bool = false) async throws(CacheStoreError) {
+    try await writer.perform { [writer] (connection) throws(CacheStoreError) in
+      if cuts { writer.checkpointer.wait() }
+      if cuts || connection.logBytes > LogPolicy.long {
+        try connection.checkpoint(cuts ? .truncating : .passive)
+      }
     }
   }
 
-  /// Deletes released bodies after `releasedLifetime`, one chunk per transaction.
+  /// Deletes released bodies that nobody reads, one chunk per transaction.
   func collectReleased(until deadline: Int64 = .max) async throws(CacheStoreError) {
-    let limit = configuration.now() - configuration.releasedLifetime.wholeNanoseconds / 1_000_000
     try await repeatSteps(until: deadline) { (connection) throws(CacheStoreError) in
-      guard let body = try connection.first(.releasedBefore, [limit]) else { return false }
-      try connection.transaction { () throws(CacheStoreError) in try connection.collectChunk(of: body) }
-      return true
+      guard try connection.first(.releasedBodies, []) != nil else { return false }
+      return try connection.transaction { () throws(CacheStoreError) in try room.collectReleased(connection) }
     }
   }
 
@@ -128,12 +132,13 @@ struct Trimming: Sendable {
     try await repeatSteps(until: deadline) { (connection) throws(CacheStoreError) in
       let free = try connection.value(.freePages)
       let pages = try connection.value(.pageCount)
-      guard Self.hasPagesToGiveBack(free: free, of: pages) else { return false }
-      try connection.transaction { () throws(CacheStoreError) in
+      return try connection.transaction { () throws(CacheStoreError) in
+        let limit = try eviction.limitPages(connection)
+        guard Self.hasPagesToGiveBack(free: free, of: pages) || pages > limit else { return false }
         // The pragma frees one page per `sqlite3_step`; `execute` runs it to its end.
         try connection.execute("PRAGMA incremental_vacuum(\(Self.pagesAtOnce))")
+        return try connection.value(.freePages) < free
       }
-      return try connection.value(.freePages) < free
     }
   }
 

@@ -13,7 +13,7 @@ package final class UnfinishedBody: Sendable {
     package var key: RequestKey
     /// The request fields that its `Vary` names, as in a row.
     package var variant: String
-    /// The URL that sent the first part, and the only one that may send the rest.
+    /// The URL that sent the first part, and how it was reached: only the same may send the rest.
     package var url: String
     /// The response's fields, `ETag` among them, as in a row.
     package var fields: HTTPFields
@@ -118,6 +118,7 @@ package final class UnfinishedBody: Sendable {
       guard length + Int64(bytes.count) <= store.eviction.largestBody else {
         throw store.eviction.tooLarge(length + Int64(bytes.count))
       }
+      try store.eviction.collectReleased(givesBack: false, connection)
       let checksum = try store.ofAccount(accountID, connection) { () throws(CacheStoreError) in
         try store.rowWriter.insertChunk(bytes, number: number, of: id, connection)
       }
@@ -143,13 +144,15 @@ package final class UnfinishedBody: Sendable {
     _ = try connection.first("UPDATE body SET partial_bytes = 0 WHERE id = ?1", [id])
   }
 
-  /// The body as its row will store it.
+  /// The body as its row will store it, held for its readers.
   package func whole() -> StoredResponse.Body {
-    chunks.withLock { chunks in
+    var body = chunks.withLock { chunks in
       StoredResponse.Body(
         id: id, length: chunks.length, firstChunk: chunks.first,
         checksum: Checksum.ofBody(chunks: chunks.checksums), accountID: accountID)
     }
+    store.hold(&body)
+    return body
   }
 
   /// Commits no further chunk, not even one already in the queue; committed chunks stay.
@@ -173,8 +176,8 @@ package final class UnfinishedBody: Sendable {
     end()
   }
 
-  /// Releases a body that has arrived and that no row will have, and its lease. It is kept for its readers for a while,
-  /// and never resumed.
+  /// Releases a body that has arrived and that no row will have, and its lease. It is kept while it is read, and never
+  /// resumed.
   package func refuse() {
     store.writer.submit { [id, store] (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in

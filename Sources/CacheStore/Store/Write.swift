@@ -31,9 +31,9 @@ extension ResponseStore {
     package var isPinned = false
     /// Tags to add to the row.
     package var tags: [String] = []
-    /// The row that the program itself stored and that answered the request when the exchange began. The response takes
-    /// its place, whichever variant it is.
-    package var localRow: Int64?
+    /// Whether a row of the key with that variant, and the names in `Vary` it is of, answers the same request: the
+    /// response takes its place too. Without it, only the row of the response's own variant is replaced.
+    package var replaces: (@Sendable (_ variant: String, _ vary: String) -> Bool)?
     /// The body.
     package var body: Body
 

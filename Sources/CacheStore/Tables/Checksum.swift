@@ -24,7 +24,7 @@ enum Checksum {
     withUnsafeBytes(of: checksum.littleEndian) { hash($0, seed: 0) }
   }
 
-  /// The hash that stands for a target in the table of removals; never 0.
+  /// The hash that stands for a target, or for many, in the table of removals; never 0.
   static func ofTarget(_ target: String) -> Int64 {
     var target = target
     let hash = target.withUTF8 { Self.hash(UnsafeRawBufferPointer($0), seed: 0) }

@@ -13,6 +13,9 @@ final class Connection: Database {
   /// The `contentVersion` at which they were read.
   private var limitsVersion: UInt32 = 0
 
+  /// Whether the current transaction has released a body.
+  private(set) var hasReleased = false
+
   /// Whether the current transaction has stored the usage journal, and what to call after its commit.
   var hasStoredUsageJournal = false
   var afterCommit: (() -> Void)?
@@ -41,6 +44,7 @@ final class Connection: Database {
       let result = try writing(isStoring: isStoring) { () throws(CacheStoreError) in
         hasStoredUsageJournal = false
         afterCommit = nil
+        hasReleased = false
         areLimitsCurrent = limitsVersion == contentVersion
         return try body()
       }
@@ -63,18 +67,6 @@ extension Connection {
   /// The prepared form of a statement, kept for the next use.
   func statement(_ query: Query) throws(CacheStoreError) -> Statement {
     try prepared(query.rawValue, query.sql)
-  }
-
-  /// A statement on a table that an older store may lack; `nil` where it is missing.
-  func optionalStatement(_ query: Query) throws(CacheStoreError) -> Statement? {
-    try preparedIfKnown(query.rawValue, query.sql)
-  }
-
-  /// A statement on a table that is created first where it is missing; inside a transaction.
-  func statement(_ query: Query, making table: String) throws(CacheStoreError) -> Statement {
-    if let statement = try optionalStatement(query) { return statement }
-    try execute(Schema.text(of: table))
-    return try statement(query)
   }
 
   /// The integer that a prepared statement without parameters returns; 0 where it returns no row.
@@ -177,21 +169,37 @@ extension Connection {
     return limits
   }
 
-  /// The last row whose age has been checked; 0 where all have been, or the table does not exist yet.
+  /// The store's own limits as of the latest statement; outside a transaction.
+  func limitsNow() throws(CacheStoreError) -> StoreLimits {
+    areLimitsCurrent = limitsVersion == contentVersion
+    let limits = try ownLimits()
+    limitsVersion = contentVersion
+    return limits
+  }
+
+  /// Marks a body as released: no row refers to it any more.
+  /// - Parameter instant: 0 where it goes at once, even if it is read.
+  func release(body: Int64, at instant: Int64) throws(CacheStoreError) {
+    hasReleased = true
+    let statement = try statement(.releaseBody)
+    statement.bind(1, body)
+    statement.bind(2, instant)
+    try statement.run()
+  }
+
+  /// The last row whose age has been checked; 0 where all have been.
   func checkedRow() throws(CacheStoreError) -> Int64 {
-    guard try optionalStatement(.storeLimits) != nil else { return 0 }
-    return try first("SELECT checked_id FROM store_limit WHERE id = 1", []) ?? 0
+    try first("SELECT checked_id FROM store_limit WHERE id = 1", []) ?? 0
   }
 
   /// Stores the last row whose age has been checked.
   func noteChecked(_ row: Int64) throws(CacheStoreError) {
-    guard try optionalStatement(.storeLimits) != nil else { return }
     _ = try first("UPDATE store_limit SET checked_id = ?1 WHERE id = 1 AND checked_id <> ?1", [row])
   }
 
   /// The store's own limits, as the file has them.
   func readLimits() throws(CacheStoreError) -> StoreLimits {
-    guard let statement = try optionalStatement(.storeLimits) else { return StoreLimits() }
+    let statement = try statement(.storeLimits)
     defer { statement.reset() }
     guard try statement.step() else { return StoreLimits() }
     // A number below 1, which `setLimits` writes as it is given, is no limit.
@@ -203,9 +211,8 @@ extension Connection {
       maximumAge: positive(2).map { .milliseconds($0) })
   }
 
-  /// Writes the limits, inside a transaction. An older store gets the table first.
+  /// Writes the limits, inside a transaction.
   func writeLimits(_ limits: StoreLimits) throws(CacheStoreError) {
-    if try optionalStatement(.storeLimits) == nil { try execute(Schema.text(of: "store_limit")) }
     try withStatement(
       """
       INSERT INTO store_limit (id, maximum_bytes, maximum_rows, maximum_ms) VALUES (1, ?1, ?2, ?3)

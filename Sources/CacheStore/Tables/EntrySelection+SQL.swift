@@ -7,7 +7,13 @@ extension EntrySelection {
   /// Only the conditions that are set appear in the text: a form such as `(?1 IS NULL OR …)` would keep SQLite from
   /// using an index.
   func text(_ columns: String, of rows: String = "last_request") -> String {
-    var tables = "\(rows) r JOIN account a ON a.id = r.account_id"
+    // The index of rows begins with the account: without statistics SQLite would read all of it for a target.
+    let isByTarget =
+      tag == nil && rowIDs == nil && (targets != nil || accounts != nil || prefix != nil || host != nil)
+    var tables =
+      isByTarget
+      ? "account a CROSS JOIN \(rows) r ON r.account_id = a.id"
+      : "\(rows) r JOIN account a ON a.id = r.account_id"
     var conditions: [String] = []
     if let accounts {
       conditions.append("a.name IN (\(Self.parameters("a", accounts.count)))")

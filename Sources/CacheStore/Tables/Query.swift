@@ -10,9 +10,10 @@ enum Query: Int, CaseIterable {
   case insertTag, setPinned, insertUse, markUsed, addUsage
   case pauseOf
   case usedAt, tagsOfRow, preflight
-  case pageCount, freePages, rowCount, unfinishedCount, dataVersion, lastBody, leastRecentlyUsed, anyReleased,
+  case pageCount, freePages, rowCount, unfinishedCount, dataVersion, lastBody, leastRecentlyUsed,
+    releasedBodies,
     deleteOneChunk
-  case releasedBefore, unfinishedAfter
+  case unfinishedAfter
   case storeLimits
 
   var sql: String {
@@ -61,7 +62,6 @@ enum Query: Int, CaseIterable {
         AND released_at_ms IS NULL
       ORDER BY id LIMIT 1
       """
-    case .releasedBefore: "SELECT id FROM body WHERE released_at_ms <= ?1 LIMIT 1"
     case .releaseBody: "UPDATE body SET released_at_ms = ?2 WHERE id = ?1"
     case .deleteBody: "DELETE FROM body WHERE id = ?1"
     // The length matches only a body of a single chunk; `length()` of a BLOB does not read its bytes.
@@ -77,10 +77,10 @@ enum Query: Int, CaseIterable {
       // Two index lookups: IN would build an ephemeral table for the two numbers, which costs more than the rest of
       // an overwrite.
       """
-      SELECT started_ns FROM removal
+      SELECT started_ns, target_hash FROM removal
       WHERE account_id = ?1 AND target_hash = 0 AND started_boot = ?3 AND started_ns > ?4
       UNION ALL
-      SELECT started_ns FROM removal
+      SELECT started_ns, target_hash FROM removal
       WHERE account_id = ?1 AND target_hash = ?2 AND started_boot = ?3 AND started_ns > ?4
       """
     case .recordRemoval: Self.recordRemovalText
@@ -109,30 +109,20 @@ enum Query: Int, CaseIterable {
       WHERE r.pinned = 0 AND r.id <> ?1 ORDER BY u.used_at_ms LIMIT 1
       """
     case .storeLimits: "SELECT maximum_bytes, maximum_rows, maximum_ms FROM store_limit WHERE id = 1"
-    case .anyReleased:
-      "SELECT id FROM body WHERE released_at_ms IS NOT NULL ORDER BY released_at_ms LIMIT 1"
+    case .releasedBodies:
+      "SELECT id, released_at_ms FROM body WHERE released_at_ms IS NOT NULL ORDER BY released_at_ms"
     case .deleteOneChunk:
       """
       DELETE FROM chunk WHERE id = (SELECT min(id) FROM chunk WHERE id >= ?1 << 20 AND id < (?1 + 1) << 20)
       """
     case .insertPartial:
-      "INSERT INTO partial (body_id, extra, variant, url, fields) VALUES (?1, ?2, ?3, ?4, ?5)"
+      "INSERT INTO partial (body_id, extra, variant, url, fields, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
     case .deletePartial: "DELETE FROM partial WHERE body_id = ?1"
     case .pauseOf:
       """
       SELECT p.heard_boot, p.heard_ns, p.pause_ms FROM account a JOIN pause p ON p.account_id = a.id
       WHERE a.name = ?1 AND p.responder = ?2
       """
-    }
-  }
-}
-
-extension Query {
-  /// Whether the statement uses a table that an older store may lack; see `Connection.optionalStatement(_:)`.
-  var isOfLaterTable: Bool {
-    switch self {
-    case .storeLimits, .lookUpAhead, .preflight, .pauseOf, .insertPartial, .deletePartial: true
-    default: false
     }
   }
 }
@@ -186,7 +176,8 @@ extension Query {
 
   /// Every row of a key: at most sixteen, nearly always one. Adding one requires their number.
   private static let findRowText = """
-    SELECT id, body_id, body_bytes, started_boot, started_ns, pinned, good, variant FROM last_request WHERE \(isKey)
+    SELECT id, body_id, body_bytes, started_boot, started_ns, pinned, good, variant, vary
+    FROM last_request WHERE \(isKey)
     """
 
   private static let oldestVariantText = """

@@ -27,6 +27,7 @@ final class RowCoder {
     visitor.visit(Column("status", within: .status), &row.head.status)
     visitor.visit(Column("reason"), &row.head.reason)
     visitor.visit(Column("fields"), &row.head.fields)
+    visitor.visit(Column("decoded"), &row.head.isDecoded)
     visitor.visit(Column("requested_at_ms", within: .instants), &row.head.requestedAt)
     visitor.visit(Column("received_at_ms", within: .instants), &row.head.receivedAt)
     visitor.visit(Column("changed_at_ms", within: .instants), &row.changedAt)

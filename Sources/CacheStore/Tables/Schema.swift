@@ -3,8 +3,8 @@ internal import PlatformC
 
 /// Recognises a store by its header, and creates the tables in an empty file.
 enum Schema {
-  /// `user_version` of the files this release writes.
-  static let version = 1
+  /// `user_version` of the files this release writes, as in `schema.sql`.
+  static let version = 2
   /// `application_id`: "CFCH".
   static let application: Int64 = 0x4346_4348
 
@@ -38,6 +38,12 @@ enum Schema {
       throw CacheStoreError(
         .newerSchema(found: Int(version)),
         "the store \(database.path) was written by a newer release (schema \(version), this one knows "
+          + "\(self.version))")
+    }
+    guard version == self.version else {
+      throw CacheStoreError(
+        .earlierSchema,
+        "an earlier version of this program made the store \(database.path) (schema \(version), this one has "
           + "\(self.version))")
     }
     return .store
@@ -109,16 +115,6 @@ enum Schema {
 
   /// `schema.sql`.
   private static var text: String { String(decoding: PackageResources.schema_sql, as: UTF8.self) }
-
-  /// The CREATE TABLE statement of a table, for an older store that lacks it.
-  static func text(of table: String) -> String {
-    let text = text
-    guard let start = text.firstRange(of: "CREATE TABLE \(table) ")?.lowerBound,
-      let end = text[start...].firstRange(of: "\n)")?.upperBound,
-      let last = text[end...].firstIndex(of: ";")
-    else { return "" }
-    return String(text[start...last])
-  }
 
   /// Starts the account identifiers of each new store at a random multiple, so that an identifier shows whether this
   /// store assigned it (see `ResponseStore.isRevoked(accountID:)`).

@@ -35,13 +35,7 @@ private struct KnownStatements {
   private let text = PackageResources.schema_sql
   private var next = 0
   /// The text without comments and line breaks; built only for a file that formats its schema differently.
-  private lazy var plain = Self.plain(text + Self.former.utf8)
-
-  /// Tables that older stores have and no statement uses any more.
-  private static let former = """
-    CREATE TABLE origin_pause ( account_id INTEGER NOT NULL REFERENCES account ON DELETE CASCADE, origin TEXT NOT NULL, \
-    until_at_ms INTEGER NOT NULL, PRIMARY KEY (account_id, origin) ) STRICT, WITHOUT ROWID;
-    """
+  private lazy var plain = Self.plain(text)
 
   mutating func has(_ statement: UnsafeRawBufferPointer) -> Bool {
     guard statement.count > 0 else { return false }

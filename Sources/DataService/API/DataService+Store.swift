@@ -36,8 +36,9 @@ extension DataService {
     try await core.seed(body, for: request, fields: fields, receivedAt: receivedAt)
   }
 
-  /// Removes stored responses; an exchange begun before the removal does not bring them back. With a selection by
-  /// account, key, prefix, host or age, downloads that were cut off and could be resumed go with them.
+  /// Removes stored responses. The answer of an exchange under way that the selection means is delivered and not kept,
+  /// whether or not a row was there: a selection by size, by pin or by an age means none. With a selection by account, key,
+  /// prefix, host or age, downloads that were cut off and could be resumed go with them.
   /// - Returns: How many were removed.
   /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
   ///   `closed` after ``close()``.
@@ -79,8 +80,8 @@ extension DataService {
   /// Marks stored responses stale, however new they are: they are still delivered as `stored`, but the next load asks
   /// the origin under every policy that may, if there is a network. Observers see them once more, with `isStale` set.
   ///
-  /// An exchange that is under way neither replaces nor confirms them, and no load that begins later joins it; an
-  /// exchange that begins later does both.
+  /// An exchange that is under way neither replaces nor confirms them, nor stores anything that the selection means, and
+  /// no load that begins later joins it; an exchange that begins later does both.
   /// - Returns: How many were marked.
   /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
   ///   `closed` after ``close()``.
@@ -257,6 +258,14 @@ extension DataService {
 }
 
 extension DataService {
+  /// Keeps exchanges under way from storing what the selection means, as ``remove(_:)`` does, and removes nothing.
+  package func fence(_ selection: EntrySelection) async throws(DataServiceError) {
+    let started = core.timekeeper.startMark
+    try await storeOperation { (store) throws(CacheStoreError) in
+      try await store.fence(selection, started: started)
+    }
+  }
+
   /// Whether something is stored for the request; asks nobody.
   /// - Parameter marks: Whether it gets the request's pin and tags.
   package func isStored(_ request: Request, marking marks: Bool) async -> Bool {

@@ -4,8 +4,6 @@ internal import PlatformFoundation
 /// One attempt of an exchange: a request and its redirects, the verdict on the answer, the body, the commit.
 struct Attempt {
   let exchange: Exchange
-  /// When it must be over, in nanoseconds since boot.
-  let deadline: Int64
   private var core: ServiceCore { exchange.core }
   private var prepared: PreparedRequest { exchange.prepared }
 
@@ -16,7 +14,10 @@ struct Attempt {
   ) async throws(DataServiceError) -> CompletedExchange {
     // Truncated downloads are rare, and looking for one takes a switch to another thread.
     let resumption = mayHavePartialBody ? await Resumption.find(for: exchange) : nil
-    switch try await request(validating: exchange.row, resuming: resumption, isRepeated: false) {
+    switch try await request(
+      validating: exchange.plan.lendsValidator ? exchange.row : exchange.tierRow, resuming: resumption,
+      isRepeated: false)
+    {
     case .done(let outcome): return outcome
     case .askAgain(let reason): core.trace("repeating the request without a condition: \(reason)")
     }
@@ -33,7 +34,7 @@ struct Attempt {
   nonisolated(nonsending) private func request(
     validating row: Box<StoredResponse>?, resuming resumption: Resumption?, isRepeated: Bool
   ) async throws(DataServiceError) -> ExchangeStep {
-    let hops = Hops(exchange: exchange, deadline: deadline)
+    let hops = Hops(exchange: exchange)
     let arrival = try await hops.follow(validating: row, resuming: resumption)
     TierTurn(exchange: exchange).note(arrival)
     let response: TransportResponse
@@ -49,7 +50,10 @@ struct Attempt {
     if case .untouched = verdict.row { exchange.endLease(storedRow: false) }
     let url = exchange.shown(arrival.url)
     let head = ReceivedHead(
-      status: response.status, reason: response.reason, fields: response.fields, version: response.version,
+      status: response.status, reason: response.reason, fields: response.fields,
+      isDecoded: response.isDecoded
+        ?? (prepared.decodesContent && ContentCoding.isNamed(in: response.fields)),
+      version: response.version,
       url: url == prepared.key.target ? nil : url, started: exchange.started,
       requestedAt: arrival.requestedAt, receivedAt: core.timekeeper.wallMilliseconds)
     let answer = Answer(
@@ -139,7 +143,7 @@ struct Attempt {
     }
     var collector = collector(
       of: body, head, isStored: row.isStored && fits,
-      isResumable: arrival.redirects == 0 && !response.wasDecodedUnasked, resuming: resuming)
+      isResumable: arrival.redirects == 0 && !head.head.isDecoded, resuming: resuming)
     let collected = try await collector.collect(body)
     if case .askAgain(let reason) = collected { return .askAgain(because: reason) }
     if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
@@ -148,7 +152,7 @@ struct Attempt {
     answer.isGood = row != .keptForHTTPOnly
     answer.retryAfter = RetryAfter.delay(of: answer, now: core.timekeeper.wallMilliseconds)
     if answer.retryAfter != nil { answer.responder = prepared.responder(of: arrival.url) }
-    answer.body = deliverable(collected)
+    answer.body = collector.whole.map(DeliveredBody.data) ?? deliverable(collected)
     switch row {
     case .untouched(let reason): answer.kept = .no(reason)
     case .freshened, .freshenedByHead, .invalidatedByHead:

@@ -3,8 +3,6 @@ internal import CacheStore
 /// How often an exchange asks: what is asked again, after which pause, and until when.
 struct Attempts {
   let exchange: Exchange
-  /// When all must be over, in nanoseconds since boot.
-  let deadline: Int64
   private var core: ServiceCore { exchange.core }
   private var prepared: PreparedRequest { exchange.prepared }
 
@@ -27,7 +25,7 @@ struct Attempts {
         let known = await pauses.preflight(knowing: attempt == 1 ? preflight : nil)
         try pauses.check(known.pause, of: prepared.url)
         result = .success(
-          try await Attempt(exchange: exchange, deadline: deadline).complete(
+          try await Attempt(exchange: exchange).complete(
             mayHavePartialBody: known.mayHavePartialBody))
       } catch {
         result = .failure(error)
@@ -74,9 +72,11 @@ struct Attempts {
   private func decision(
     after result: Result<CompletedExchange, DataServiceError>, attempt: Int, retries: Int
   ) -> RetryRule.Decision {
-    core.retryRule.decision(
+    let now = core.timekeeper.bootNanoseconds
+    return core.retryRule.decision(
       after: result.attemptResult, attempt: attempt, retries: retries, isRepeatable: prepared.isRepeatable,
-      remaining: .nanoseconds(deadline - core.timekeeper.bootNanoseconds), random: core.random())
+      remaining: .nanoseconds(exchange.deadline - now),
+      patience: exchange.patience.map { .nanoseconds($0 - now) }, random: core.random())
   }
 
   /// Whether the request may be sent again once the network is back. An unsafe request may only if no byte of it was
@@ -93,11 +93,19 @@ struct Attempts {
     core.trace("retrying in \(delay.clampedNanoseconds / 1_000_000) ms after \(result.reason)")
     exchange.tell(.retrying(after: delay, because: result.kind, status: result.status))
     if let status = result.status { core.configuration.onWait?(prepared.shownURL, delay, status) }
+    if case .success(let outcome) = result, let asked = outcome.answer.retryAfter {
+      exchange.owe((pause(asked), outcome.answer.responder))
+    }
     do {
       try await core.timekeeper.sleep(for: delay)
     } catch {
       throw DataServiceError(.cancelled, "cancelled")
     }
+    exchange.owe(nil)
+  }
+
+  private func pause(_ length: Duration) -> Pause {
+    Pause(heard: core.timekeeper.startMark, milliseconds: length.clampedNanoseconds / 1_000_000)
   }
 
   /// Records the pause that the responder asked for, here and for the fleet.
@@ -106,7 +114,7 @@ struct Attempts {
     in pauses: OriginPauses
   ) async {
     guard case .success(let outcome) = result else { return }
-    let pause = Pause(heard: core.timekeeper.startMark, milliseconds: length.clampedNanoseconds / 1_000_000)
+    let pause = pause(length)
     await pauses.record(pause, of: outcome.answer.responder)
     TierTurn(exchange: exchange).share(pause, of: outcome.answer.responder)
   }

@@ -15,6 +15,8 @@ struct BodyCollector {
 
   /// A body that may not be stored is held in memory up to this size; a larger one is delivered as a stream.
   private static let heldBytes = 8 << 20
+  /// A stored body up to this size is delivered from memory, since what is stored may not be readable.
+  private static let copiedBytes = 1 << 20
   /// The number of chunks committed at a time: the next chunk arrives while one is committed.
   private static let chunksUnderWay = 2
 
@@ -49,6 +51,8 @@ struct BodyCollector {
   /// The bytes of the stored body that come next in the comparison.
   private var expected = Data()
   private(set) var received: Int64
+  /// The bytes of the chunks that are stored; `nil` where they are many, or some came with an earlier exchange.
+  private var copy: Data?
 
   init(
     store: ResponseStore, waiting: StoreWaiting, chunkBytes: Int, previous: StoredResponse.Body?,
@@ -79,7 +83,11 @@ struct BodyCollector {
     unfinished = resuming?.body
     received = resuming?.body.length ?? 0
     chunkCount = resuming?.body.chunkCount ?? 0
+    copy = resuming == nil ? Data() : nil
   }
+
+  /// The body that was collected, where it is in memory.
+  var whole: Data? { isStoring && chunkCount > 0 ? copy : nil }
 
   /// Reads the stream to its end, or until the body has to be delivered as a stream.
   ///
@@ -127,7 +135,13 @@ struct BodyCollector {
     await settleCommits()
     if hasLostChunks { return Self.goneWithTheStore }
     guard let unfinished else { return shortBody() }
-    guard isStoring else { return .live(handedOn(nil)) }
+    guard isStoring else {
+      guard let copy else { return .live(handedOn(nil)) }
+      if storeFailure?.reason == .full { unfinished.remove() }
+      unfinished.end()
+      isSameAsPrevious = false
+      return .short(copy + pending)
+    }
     if received != previous?.length { isSameAsPrevious = false }
     return .long(unfinished)
   }
@@ -187,6 +201,11 @@ struct BodyCollector {
         try await commit.wait(waiting)
         underWay.removeFirst()
         chunkCount += 1
+        if let held = copy?.count, held + commit.bytes.count <= Self.copiedBytes {
+          copy?.append(commit.bytes)
+        } else {
+          copy = nil
+        }
         await compare(commit.bytes)
       } catch {
         pending = underWay.map(\.bytes).reduce(Data(), +) + pending
@@ -242,7 +261,7 @@ struct BodyCollector {
     isSameAsPrevious = false
     let pieces = JoinedBody(
       chunk: chunk, stored: unfinished, isRemovedAfterwards: storeFailure?.reason == .full,
-      chunkCount: chunkCount, held: pending, rest: rest,
+      chunkCount: copy == nil ? chunkCount : 0, held: (copy ?? Data()) + pending, rest: rest,
       received: received, limit: limit, promised: promised)
     return DataService.BodyStream(length: rest == nil ? received : promised ?? rest?.length) {
       () async throws(DataServiceError) -> Data? in try await pieces.next()

@@ -61,34 +61,25 @@ struct Commit {
       case .long(let unfinished): .unfinished(unfinished)
       case .live, .askAgain: .bytes(Data())
       }
-    let length: Int64 =
-      switch collected {
-      case .short(let data): Int64(data.count)
-      case .long(let unfinished): unfinished.length
-      case .live, .askAgain: 0
-      }
-    let fields = storableFields(of: answer, length: length)
-    var write = ResponseStore.Write(
-      accountID: accountID, key: prepared.key,
-      head: storedHead(of: answer, fields: fields, endedAt: core.timekeeper.wallMilliseconds), body: body)
+    let head = storedHead(
+      of: answer, fields: storableFields(of: answer), endedAt: core.timekeeper.wallMilliseconds)
+    var write = ResponseStore.Write(accountID: accountID, key: prepared.key, head: head, body: body)
     write.isGood = answer.isGood
     write.variant = Vary.variant(names: vary, requestFields: prepared.fields, protect: core.protect)
     write.vary = vary
     if isSame, let row = exchange.row { write.changedAt = row.value.changedAt }
-    // A row that a program stored answered this request, so this answer replaces it, even if the answer's
-    // `Vary` names fields that the program's row was not stored for.
-    if let row = exchange.row, row.value.isLocal { write.localRow = row.value.id }
+    write.replaces = core.answering(prepared)
     (write.isPinned, write.tags) = exchange.wishes
     return write
   }
 
-  /// The fields of an answer with a body of that length, as its row stores them and the tier is offered them.
-  func storableFields(of answer: Answer, length: Int64) -> HTTPFields {
-    let fields = StoredFields.storable(
+  /// The fields of an answer as its row stores them and the tier is offered them.
+  func storableFields(of answer: Answer) -> HTTPFields {
+    var fields = StoredFields.storable(
       answer.head.fields, secretNames: core.secretFieldNames, receivedAt: answer.head.receivedAt)
-    // A body that a 304 confirmed did not come now: its fields already say whether it is coded.
-    guard !exchange.prepared.decodesContent, !answer.wasValidated else { return fields }
-    return ContentCoding.undecoded(fields, length: length)
+    // Nothing is in no coding, whatever its fields say.
+    if answer.body.length == 0 { fields.remove("Content-Encoding") }
+    return fields
   }
 
   /// The head of an answer in the form that its row stores.
@@ -130,8 +121,11 @@ struct Commit {
     by notModified: Answer, row: AnswerRule.Row
   ) async throws(DataServiceError) -> ExchangeStep {
     guard let stored = exchange.candidate else { return .askAgain(because: Self.rowIsGone) }
-    if stored.isFromTier { return try await freshenFromTier(by: notModified, stored, row: row) }
     var answer = notModified.validating(stored, secretNames: core.secretFieldNames)
+    guard
+      Validators.isWithin(exchange.prepared.request.limits, answer.head.fields, stored: stored.fields)
+    else { return .askAgain(because: "the 304 adds more fields than a response may have") }
+    if stored.isFromTier { return try await freshenFromTier(answer, by: notModified, stored, row: row) }
     let (isPinned, tags) = exchange.wishes
     let freshening = ResponseStore.Freshening(
       rowID: stored.id, body: stored.body, head: storedHead(of: answer, fields: answer.head.fields),
@@ -142,6 +136,9 @@ struct Commit {
       try await exchange.generation.checkSignOut()
       answer.kept = .no(reason)
       return .answered(answer)
+    }
+    if await exchange.refusal(of: answer) == .undecodable {
+      return .askAgain(because: "what is stored does not decode")
     }
     guard exchange.beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
     let isOneOfMany = isOneOfMany
@@ -171,24 +168,22 @@ struct Commit {
     return .answered(answer)
   }
 
-  /// What selects the row once it has the merged fields; `nil` where the answer leaves the names in `Vary` as they are.
+  /// What selects the row once it has the merged fields; `nil` where that stays as it is.
   private func variant(
     of stored: StoredResponse, freshenedBy answer: Answer, to fields: HTTPFields
   ) -> (vary: String, variant: String)? {
-    guard answer.head.fields.contains("Vary") else { return nil }
-    let names = Vary.names(in: fields)
-    // With the same names the row has matched this request, so its variant is the same too.
-    guard names != stored.vary else { return nil }
-    return (
-      names, Vary.variant(names: names, requestFields: exchange.prepared.fields, protect: core.protect)
-    )
+    let prepared = exchange.prepared
+    let names = answer.head.fields.contains("Vary") ? Vary.names(in: fields) : stored.vary
+    // With the same names the row has matched this request, so its variant is the same too, but for credentials.
+    guard names != stored.vary || prepared.credentials != nil else { return nil }
+    return (names, Vary.variant(names: names, requestFields: prepared.fields, protect: core.protect))
   }
 
   /// Merges a 304 into the tier's row, and stores both in one.
   nonisolated(nonsending) private func freshenFromTier(
-    by notModified: Answer, _ stored: StoredResponse, row: AnswerRule.Row
+    _ merged: Answer, by notModified: Answer, _ stored: StoredResponse, row: AnswerRule.Row
   ) async throws(DataServiceError) -> ExchangeStep {
-    var answer = notModified.validating(stored, secretNames: core.secretFieldNames)
+    var answer = merged
     answer.wasValidatedInTier = true
     // Unlike a stored body, no load here has accepted this body yet (law 5).
     if let reason = await exchange.refusal(of: answer) {
@@ -247,6 +242,9 @@ struct Commit {
       let fields = Validators.freshened(
         stored: stored.fields, by: answer.head.fields, secretNames: core.secretFieldNames,
         receivedAt: answer.head.receivedAt)
+      guard Validators.isWithin(exchange.prepared.request.limits, fields, stored: stored.fields) else {
+        return .no(.tooLarge)
+      }
       let head = storedHead(of: answer, fields: fields)
       // A redirect led to another URL than the row came from, so the target now leads elsewhere.
       if row == .invalidatedByHead || head.url != stored.responseURL {

@@ -14,6 +14,8 @@ final class Exchange: Sendable {
     let tags: [String]
   }
 
+  typealias Owed = (pause: Pause, responder: String)
+
   private struct State {
     var waiters: [ExchangeWaiter] = []
     /// Loads that have left the exchange to fill the store: they still judge what may replace the row (law 5).
@@ -32,8 +34,18 @@ final class Exchange: Sendable {
     var lease: ExchangeLease?
     /// Whether what was asked for has changed since, so that others must not wait for this exchange.
     var isOutOfDate = false
-    /// When the exchange began, on the clock that decides which row is newer (law 8).
+    /// When the exchange began to ask, or was made, on the clock that decides which row is newer (law 8).
     var started: StartMark
+    /// Whether its first request is under way.
+    var hasAsked = false
+    /// When the last load joined that accepts no answer asked for earlier.
+    var freshSince: Int64?
+    /// When all must be over, in nanoseconds since boot. Waiting for a place moves it.
+    var deadline: Int64
+    /// Since when the transport has no place for a request.
+    var queuedAt: Int64?
+    /// The pause whose end the exchange waits for, which nobody else knows of.
+    var owed: Owed?
     /// The tier's question, ticket and row for this exchange.
     var tier = ExchangeTier()
   }
@@ -55,7 +67,10 @@ final class Exchange: Sendable {
       known: plan.accountID, account: plan.prepared.key.account, store: core.store,
       waiting: core.commitWaiting)
     madeAt = core.timekeeper.bootNanoseconds
-    state = Guarded(State(started: StartMark(boot: core.timekeeper.bootID, nanoseconds: madeAt).even))
+    state = Guarded(
+      State(
+        started: StartMark(boot: core.timekeeper.bootID, nanoseconds: madeAt).even,
+        deadline: core.timekeeper.instant(after: plan.prepared.request.limits.totalTimeout)))
     number = core.configuration.onEvent == nil ? 0 : core.nextExchangeNumber()
   }
 
@@ -63,8 +78,17 @@ final class Exchange: Sendable {
 
   var accountID: Int64? { generation.known }
 
-  /// When the exchange began, on the clock that decides which row is newer (law 8).
+  /// When the exchange began to ask, or was made, on the clock that decides which row is newer (law 8).
   var started: StartMark { state.withLock { $0.started } }
+
+  /// When all must be over, in nanoseconds since boot.
+  var deadline: Int64 { state.withLock { $0.deadline } }
+
+  /// Until when its loads wait, in nanoseconds since boot; `nil` where one of them has no deadline, or none is left.
+  var patience: Int64? {
+    let (ends, count) = state.withLock { ($0.waiters.compactMap(\.waitsUntil), $0.waiters.count) }
+    return ends.count == count ? ends.max() : nil
+  }
 
   /// The row whose validators go to the origin: the tier's, where it has a newer one than the store.
   var row: Box<StoredResponse>? { tierRow ?? plan.row }
@@ -89,26 +113,27 @@ final class Exchange: Sendable {
 
   /// Joins a running exchange, or creates one; `isNew` says that the caller must start it.
   ///
-  /// A load that may not share an exchange begun earlier (`freshOnly`) gets its own, which later loads can join.
+  /// A load that wants no answer asked for earlier (`freshOnly`) joins one that has not asked yet, or gets its own.
   static func joined(
     by waiter: ExchangeWaiter, for plan: ExchangePlan, core: ServiceCore
   ) -> (any AnyExchange, isNew: Bool) {
     var made: Exchange?
+    var passed: [any AnyExchange] = []
     while true {
       let running = core.state.withLock { state -> (any AnyExchange)? in
-        if plan.isShared, plan.mayFollow, let running = state.exchanges.joinable(for: plan.prepared) {
-          return running
-        }
-        if let made { state.exchanges.add(made, isShared: plan.isShared) }
-        return nil
+        let running = plan.isShared ? state.exchanges.joinable(for: plan.prepared, besides: passed) : nil
+        if running == nil, let made { state.exchanges.add(made, isShared: plan.isShared) }
+        return running
       }
       if let running {
         if running.join(waiter) { return (running, false) }
-        // Its body was completed, or it was stopped, in between.
-        core.state.withLock { $0.exchanges.detach(running) }
+        // It has asked already, its body was completed, or it was stopped.
+        passed.append(running)
       } else if let made {
         return (made, true)
       } else {
+        var plan = plan
+        plan.isBeside = !passed.isEmpty
         let exchange = Exchange(plan: plan, core: core)
         _ = exchange.join(waiter)
         made = exchange
@@ -127,8 +152,10 @@ final class Exchange: Sendable {
 
   func join(_ waiter: ExchangeWaiter) -> Bool {
     let prepared = waiter.load.request
+    let freshSince = waiter.mayFollow ? nil : core.timekeeper.bootNanoseconds
     return state.withLock { state in
-      guard state.isOpen, !state.isStopped else { return false }
+      guard state.isOpen, !state.isStopped, waiter.mayFollow || !state.hasAsked else { return false }
+      if let freshSince { state.freshSince = freshSince }
       state.waiters.append(waiter)
       if let prepared, prepared.request.isPinned || !prepared.request.tags.isEmpty {
         state.wishes.append(
@@ -167,6 +194,7 @@ final class Exchange: Sendable {
     }
     guard let task else { return }
     core.state.withLock { $0.exchanges.detach(self) }
+    recordOwed()
     task.cancel()
   }
 
@@ -177,10 +205,49 @@ final class Exchange: Sendable {
       if error.kind == .signedOut { state.tier.row = nil }
       return state.isWriting
     }
+    recordOwed()
     publish(.failure(error))
     state.withLock { $0.task }?.cancel()
     // A stopped exchange writes nothing more, however late the transport ends. Only a running write is waited for.
     if !isWriting { reportCommitted() }
+  }
+
+  // MARK: - Waiting
+
+  /// Whether its first request is under way.
+  var hasAsked: Bool { state.withLock { $0.hasAsked } }
+
+  /// Notes that the transport has a place for a request, or has none yet. No time limit runs while it has none, and a load
+  /// that wants nothing older joins until the first request has one.
+  func notePlace(isWaiting: Bool, isFirst: Bool) {
+    let now = core.timekeeper.startMark.even
+    state.withLock { state in
+      if let since = state.queuedAt {
+        state.deadline += min(now.nanoseconds - since, .max - state.deadline)
+      }
+      state.queuedAt = isWaiting ? now.nanoseconds : nil
+      guard isFirst else { return }
+      state.hasAsked = !isWaiting
+      if state.started.isBefore(now) { state.started = now }
+    }
+  }
+
+  /// Whether the row was asked for after the last load joined that wants nothing older. Then no other such load joins.
+  func isFreshEnough(_ row: StoredResponse) -> Bool {
+    state.withLock { state in
+      let isOfBoot = row.started.boot == state.started.boot
+      let isFresh = state.freshSince.map { isOfBoot && row.started.nanoseconds >= $0 } ?? true
+      if isFresh { state.hasAsked = true }
+      return isFresh
+    }
+  }
+
+  /// Notes the pause whose end is waited for: whoever ends the wait records it, for all processes.
+  func owe(_ owed: Owed?) { state.withLock { $0.owed = owed } }
+
+  private func recordOwed() {
+    guard let owed = state.withLock({ $0.owed }), let accountID else { return }
+    core.store.leavePause(accountID: accountID, responder: owed.responder, owed.pause)
   }
 
   /// Stops further loads from joining.

@@ -6,15 +6,18 @@ struct ExchangePlan: Sendable {
   var prepared: PreparedRequest
   /// The stored row, for its validators; `nil` makes the exchange unconditional.
   var row: Box<StoredResponse>?
+  /// Whether the row's validators are sent; not where the load that makes the exchange cannot use it.
+  var lendsValidator = true
   /// The account's row id, as the lookup found it.
   var accountID: Int64?
   /// A lookup that is still running. Its row must not be replaced before it ends.
   var pendingLookup: FirstValue<Void>?
   /// Whether other loads and processes may share the exchange.
   var isShared: Bool
-  /// Whether the result of an exchange that began earlier, here or in another process, is acceptable; false for
-  /// `freshOnly`.
+  /// Whether the load that makes it accepts an answer that was asked for before; false for `freshOnly`.
   var mayFollow: Bool
+  /// Whether this process is asking for the same already, too early for the load: then it waits for no other process.
+  var isBeside = false
   /// Whether the exchange only fills the store, as behind a stale answer under `http`.
   var isForStore = false
   /// Whether the store had answered when the exchange began, so that without a row there is none.

@@ -71,14 +71,13 @@ struct ExchangeRun {
   /// lease. The first step may be one question to the tier.
   /// - Returns: `nil` where the tier's row is all that the loads want.
   nonisolated(nonsending) private func refresh() async throws(DataServiceError) -> CompletedExchange? {
-    let deadline = core.timekeeper.instant(after: prepared.request.limits.totalTimeout)
-    let attempts = Attempts(exchange: exchange, deadline: deadline)
+    let attempts = Attempts(exchange: exchange)
     guard exchange.plan.isShared else {
       // An unshared request looks nothing up, so it only learns an account that exists.
       if !prepared.key.account.isEmpty { await exchange.generation.learnInTime() }
       return try await attempts.run(knowing: exchange.plan.preflight)
     }
-    switch try await Leasing(exchange: exchange, deadline: deadline).obtain() {
+    switch try await Leasing(exchange: exchange).obtain() {
     case .follow(let answer):
       // The account may have been signed out while this exchange waited.
       try await exchange.generation.checkSignOut()
@@ -92,7 +91,7 @@ struct ExchangeRun {
         if !prepared.key.account.isEmpty { exchange.generation.begin(on: core.thread) }
         // Without an account the row is created only after the tier's answer: creating a store would delay
         // that answer on one processor.
-        if await turn.ask(until: deadline) { return nil }
+        if await turn.ask(until: exchange.deadline) { return nil }
         if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
       }
       exchange.generation.begin(on: core.thread)

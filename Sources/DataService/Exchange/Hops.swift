@@ -38,15 +38,8 @@ struct Hops {
   }
 
   let exchange: Exchange
-  /// The deadline of all hops together, in nanoseconds since boot.
-  let deadline: Int64
   private var core: ServiceCore { exchange.core }
   private var prepared: PreparedRequest { exchange.prepared }
-
-  init(exchange: Exchange, deadline: Int64) {
-    self.exchange = exchange
-    self.deadline = deadline
-  }
 
   /// Sends the request, with the row's validators, and follows it to the final answer's head.
   nonisolated(nonsending) func follow(
@@ -73,6 +66,11 @@ struct Hops {
         $0.request(
           chain.hop.method, chain.hop.url, request.fields, isHTTP11Only: request.connection.isHTTP11Only)
       })
+      request.isPrefetch = prepared.isPrefetch
+      request.onPlace = { [exchange, isFirst = !exchange.hasAsked] isWaiting in
+        exchange.notePlace(isWaiting: isWaiting, isFirst: isFirst)
+      }
+      request.onPlace?(false)
       let askedAt = core.configuration.onEvent == nil ? 0 : core.timekeeper.bootNanoseconds
       let response = try await send(request, of: chain)
       exchange.noteAnswer()
@@ -106,7 +104,8 @@ struct Hops {
   nonisolated(nonsending) private func invalidate(after response: TransportResponse, to hop: RedirectRule.Hop)
     async
   {
-    guard !hop.method.isSafe, !prepared.request.isRead, let url = try? hop.url.foundationURL() else {
+    guard !hop.method.isRegisteredAsSafe, !prepared.request.isRead, let url = try? hop.url.foundationURL()
+    else {
       return
     }
     let targets = Invalidation.targets(
@@ -151,7 +150,7 @@ struct Hops {
     for hop: RedirectRule.Hop
   ) throws(DataServiceError) -> TransportRequest {
     var limits = prepared.request.limits
-    limits.totalTimeout = .nanoseconds(max(1, deadline - core.timekeeper.bootNanoseconds))
+    limits.totalTimeout = .nanoseconds(max(1, exchange.deadline - core.timekeeper.bootNanoseconds))
     var fields = hop.fields
     fields.remove("Content-Length")
     var connection = prepared.request.connection
@@ -165,6 +164,7 @@ struct Hops {
     var request = TransportRequest(
       url: try foundationURL(of: hop.url), method: hop.method, fields: fields, body: hop.body,
       connection: connection, limits: limits)
+    request.decodesUnasked = prepared.decodesUnasked
     if prepared.request.isRead { request.isRepeatable = true }
     return request
   }

@@ -12,18 +12,18 @@ struct Leasing {
 
   /// The interval at which followers check whether the leader has ended.
   static let interval = Duration.milliseconds(5)
+  /// How often the lease is tried that nobody holds and nobody is given, as on a file system whose locks are broken.
+  private static let tries = 100
 
   private let exchange: Exchange
-  private let deadline: Int64
   /// The deadline for waiting for another process: a suspended process, or one on a suspended machine, holds its
   /// lease forever.
   private let waitsUntil: Int64
   private let hash: UInt64
   private var store: ResponseStore { exchange.core.store }
 
-  init(exchange: Exchange, deadline: Int64) {
+  init(exchange: Exchange) {
     self.exchange = exchange
-    self.deadline = deadline
     let limits = exchange.plan.prepared.request.limits
     waitsUntil = exchange.core.timekeeper.instant(
       after: min(limits.firstByteTimeout, limits.totalTimeout / 2))
@@ -33,7 +33,8 @@ struct Leasing {
   nonisolated(nonsending) func obtain() async throws(DataServiceError) -> Role {
     let began = exchange.core.timekeeper.bootNanoseconds
     var isWaiting = false
-    var before = Stored.unknown
+    var before: StoredResponse?
+    var tries = 0
     var isLeftToOthers = false
     do throws(CacheStoreError) {
       while !isLeftToOthers {
@@ -49,17 +50,22 @@ struct Leasing {
           exchange.core.trace("no other process is fetching this")
           return .lead(held(lease), isAtOnce: !isWaiting)
         }
-        guard exchange.plan.mayFollow else { return .lead(nil, isAtOnce: true) }
         isLeftToOthers = exchange.plan.prepared.request.yieldsToOthers
         if isLeftToOthers { continue }
+        if exchange.plan.isBeside { return .lead(nil, isAtOnce: true) }
         if !isWaiting {
           isWaiting = true
-          before = await storedBefore()
+          guard let stored = await storedBefore() else {
+            exchange.core.trace("goes alone: the store does not answer")
+            return .lead(nil, isAtOnce: false)
+          }
+          before = stored
           exchange.core.trace("waiting for another process that is fetching this")
         }
         let isOver = try await waitWhileLeased(since: began)
         if let answer = try await followed(since: before) { return .follow(answer) }
-        if !isOver {
+        tries += 1
+        if !isOver || tries == Self.tries {
           exchange.core.trace("goes alone: the process that leads does not answer")
           return .lead(nil, isAtOnce: false)
         }
@@ -71,7 +77,7 @@ struct Leasing {
     } catch {
       // A store that cannot lease is unusable, so each process asks the origin alone.
       if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
-      if exchange.core.timekeeper.bootNanoseconds >= deadline {
+      if exchange.core.timekeeper.bootNanoseconds >= exchange.deadline {
         throw DataServiceError(.timeout(.total), "another process's exchange took longer than the load may")
       }
       if error.reason == .cannotLock { exchange.core.warn(store: error) }
@@ -132,7 +138,7 @@ struct Leasing {
           } ?? true
       }
       let now = exchange.core.timekeeper.bootNanoseconds
-      guard now < deadline else { throw CacheStoreError(.busy, "the leader is not done") }
+      guard now < exchange.deadline else { throw CacheStoreError(.busy, "the leader is not done") }
       guard now < waitsUntil else { return false }
       do {
         try await exchange.core.timekeeper.sleep(for: Self.interval)
@@ -167,48 +173,44 @@ struct Leasing {
     return try found.map { (result) throws(CacheStoreError) in try result.get() }
   }
 
-  /// The store's answer to the request.
-  private enum Stored {
-    case row(StoredResponse)
-    case nothing
-    /// The store has not answered.
-    case unknown
-  }
-
   /// What is stored when the waiting begins, which is not the leader's answer. It is looked up only where the exchange
   /// does not know it.
-  nonisolated(nonsending) private func storedBefore() async -> Stored {
+  /// - Returns: The outer `nil` where the store does not answer: it could not tell the leader's answer either.
+  nonisolated(nonsending) private func storedBefore() async -> StoredResponse?? {
     let plan = exchange.plan
-    if let candidate = plan.candidate { return .row(candidate) }
+    if let candidate = plan.candidate { return .some(candidate) }
     // `isRowKnown` holds after a failed lookup too. Only an account or a preflight shows that the store
     // answered.
     let hasAnswered = plan.isRowKnown && (plan.accountID != nil || plan.preflight != nil)
     // Under `http` a row may be stored that is no candidate, as for a request with a precondition of its own.
-    if hasAnswered, !plan.prepared.isHTTP { return .nothing }
-    let found = (try? await stored()) ?? .unknown
-    if case .row(let row) = found, isAsNew(row) { return .nothing }
-    return found
+    if hasAnswered, !plan.prepared.isHTTP { return .some(nil) }
+    guard let found = try? await stored() else { return nil }
+    return found.map(isAsNew) == true ? .some(nil) : found
   }
 
-  /// What is stored now, of the rows that may answer the request.
-  nonisolated(nonsending) private func stored() async throws(CacheStoreError) -> Stored {
+  /// What is stored now, of the rows that may answer the request; the outer `nil` where the store does not answer before
+  /// half of the time is over that is left to the exchange and its loads.
+  nonisolated(nonsending) private func stored() async throws(CacheStoreError) -> StoredResponse?? {
     let prepared = exchange.plan.prepared
-    let looked = await exchange.core.lockFileWaiting.result {
+    var waiting = exchange.core.lockFileWaiting
+    let left = min(exchange.deadline, exchange.patience ?? .max) - waiting.clock.bootNanoseconds
+    waiting.timeLimit = min(waiting.timeLimit, .nanoseconds(max(0, left) / 2))
+    let looked = await waiting.result {
       [core = exchange.core] () async throws(CacheStoreError) in
       try await core.lookup(prepared)
     }
     guard let found = try looked.map({ (result) throws(CacheStoreError) in try result.get() }) else {
-      return .unknown
+      return nil
     }
-    guard let row = exchange.core.select(from: found, for: prepared) else { return .nothing }
-    return .row(row)
+    return .some(exchange.core.select(from: found, for: prepared))
   }
 
   /// The leader's answer, if a row has come since the waiting began.
   nonisolated(nonsending) private func followed(
-    since before: Stored
+    since before: StoredResponse?
   ) async throws(CacheStoreError) -> Answer? {
-    guard case .row(let row) = try await stored(), isAnswer(row, since: before) else { return nil }
+    guard let row = try await stored() ?? nil, isAnswer(row, since: before), exchange.isFreshEnough(row)
+    else { return nil }
     exchange.core.trace("done: another process has refreshed the entry")
     exchange.closeToNewLoads()
     await exchange.applyWishes(to: row)
@@ -221,13 +223,11 @@ extension Leasing {
   /// Whether a row is the answer of an exchange that ended since the waiting began. A row that was stored
   /// from a tier is none, since it may be of any age; nor is one that a program stored or imported, since no
   /// origin sent it.
-  private func isAnswer(_ row: StoredResponse, since before: Stored) -> Bool {
+  private func isAnswer(_ row: StoredResponse, since before: StoredResponse?) -> Bool {
     guard !row.isUnconfirmed else { return false }
     // If the newest row was removed meanwhile, the lookup may find an older variant.
-    if case .row(let old) = before, !row.isLater(than: old, inBoot: exchange.started.boot) { return false }
-    if isAsNew(row) { return true }
-    if case .unknown = before { return false }
-    return !row.started.isFromElsewhere
+    if let before, !row.isLater(than: before, inBoot: exchange.started.boot) { return false }
+    return isAsNew(row) || !row.started.isFromElsewhere
   }
 
   /// Whether a row's exchange began after this one. Then the row is as good as this exchange's own answer,

@@ -61,8 +61,10 @@ struct Resumption: Sendable {
     // After 408, 429 or 5xx the origin is not asked again, even if its page is coded.
     case _ where AnswerRule.isFailure(response.status): resumption.body.end()
     // Nothing has decoded it, since no coding was asked for.
-    case _ where resumption.decodesContent && isCoded(response.fields):
+    case _ where resumption.decodesContent && ContentCoding.isNamed(in: response.fields):
       return resumption.refused("the origin sent a body in a coding that was not asked for")
+    case 200..<300 where response.fields.contains("Content-Range"):
+      return resumption.refused("the origin sent a part, and calls it the whole")
     // The origin sent a whole new body, so the stored beginning is useless.
     case 200..<300: resumption.giveUp()
     default: resumption.body.end()
@@ -80,19 +82,13 @@ struct Resumption: Sendable {
       fields.values(of: "ETag") == [partial.strongETag],
       response.body.length.map({ $0 == range.count }) ?? true
     else { return nil }
-    guard !Self.isCoded(fields) else { return nil }
+    guard !ContentCoding.isNamed(in: fields) else { return nil }
     let type = FieldList.lowercased(fields["Content-Type"] ?? "")
     guard !type.hasPrefix("multipart/byteranges") else { return nil }
     if let sent = fields["Last-Modified"], let held = partial.fields["Last-Modified"], sent != held {
       return nil
     }
     return range.whole
-  }
-
-  /// Whether the fields name a coding of the body's bytes.
-  private static func isCoded(_ fields: HTTPFields) -> Bool {
-    let codings = fields.values(of: "Content-Encoding").flatMap(FieldList.members)
-    return !codings.allSatisfy { FieldList.lowercased($0) == "identity" }
   }
 
   /// The first part's fields, updated by those of the rest (RFC 9111 section 3.4), since a 206 need not repeat all
@@ -137,7 +133,7 @@ struct Resumption: Sendable {
     return UnfinishedBody.Partial(
       key: prepared.key,
       variant: Vary.variant(names: names, requestFields: prepared.fields, protect: protect),
-      url: prepared.shownURL, fields: StoredFields.storable(answer.head.fields, secretNames: secretNames),
+      url: prepared.source, fields: StoredFields.storable(answer.head.fields, secretNames: secretNames),
       strongETag: text, wholeLength: length)
   }
 }
@@ -189,11 +185,11 @@ extension Resumption {
       guard let found else { return nil }
       let resumption = Resumption(
         body: found.body, partial: found.partial,
-        decodesContent: prepared.decodesContent || !prepared.fields.contains("Accept-Encoding"))
-      let names = Vary.names(in: found.partial.fields)
-      guard found.partial.url == prepared.shownURL, names != "*",
-        Vary.variant(names: names, requestFields: prepared.fields, protect: core.protect)
-          == found.partial.variant
+        decodesContent: prepared.decodesContent || prepared.decodesUnasked)
+      guard found.partial.url == prepared.source,
+        Vary.matches(
+          found.partial.variant, of: Vary.names(in: found.partial.fields), requestFields: prepared.fields,
+          protect: core.protect, besides: prepared.credentials)
       else {
         // The part belongs to another variant. It stays for that variant, or for the next download of this key.
         found.body.end()

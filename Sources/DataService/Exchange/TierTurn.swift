@@ -94,7 +94,7 @@ struct TierTurn {
     guard (200..<300).contains(head.status), head.status != 206, found.length <= limit,
       request.acceptedStatuses?.contains(head.status) ?? true,
       MediaTypes.accepts(head.fields, accepted: request.acceptedMediaTypes),
-      !(prepared.decodesContent && ContentCoding.isCoded(head.fields, length: found.length)),
+      !(prepared.decodesContent && ContentCoding.isCoded(head)),
       Sharing.mayShare(vary: found.vary, core.configuration.secrets),
       plan.candidate.map({ $0.isOlder(than: head) }) ?? true, await !isRemoved(head.started)
     else {
@@ -186,8 +186,7 @@ struct TierTurn {
     let mine = exchange.tier
     guard let tier = core.tier(), let question = mine.question, let ticket = mine.ticket else { return }
     let commit = Commit(exchange: exchange)
-    let head = commit.storedHead(
-      of: answer, fields: commit.storableFields(of: answer, length: answer.body.length ?? 0))
+    let head = commit.storedHead(of: answer, fields: commit.storableFields(of: answer))
     core.tierWork { [core] in
       let body: Data
       do throws(DataServiceError) {
@@ -244,7 +243,8 @@ struct TierTurn {
       let isInPlace = stored.contains { other in
         other.isGood
           && (other.variant == row.variant
-            || Vary.matches(other, requestFields: prepared.fields, protect: core.protect))
+            || Vary.matches(
+              other, requestFields: prepared.fields, protect: core.protect, besides: prepared.credentials))
       }
       guard !isInPlace else { return .superseded }
       return try await generation.with { (id) async throws(CacheStoreError) in
@@ -274,7 +274,7 @@ struct TierTurn {
   /// The lease under which the tier's row is stored; `nil` where another process has it. The box is empty if
   /// the store cannot lease: then there are no followers either, and the row is stored without.
   nonisolated(nonsending) private func leaseForTierRow() async -> Box<Lease?>? {
-    let leasing = Leasing(exchange: exchange, deadline: 0)
+    let leasing = Leasing(exchange: exchange)
     do throws(CacheStoreError) {
       guard let tried = try await leasing.tryLease(), let lease = tried else { return nil }
       return Box(lease)

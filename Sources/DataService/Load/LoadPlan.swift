@@ -30,6 +30,14 @@ struct LoadPlan<Value: Sendable>: Sendable {
   /// Whether a pin or tags are asked for.
   var wantsMark: Bool { prepared.request.isPinned || !prepared.request.tags.isEmpty }
 
+  /// Until when it waits for the fresh response, in nanoseconds since boot; `nil` where it has no deadline.
+  func waitsUntil(mayHaveStored: Bool) -> Int64? {
+    guard case .freshElseStored(let deadline?, let endsAnyway) = policy.kind, endsAnyway || mayHaveStored
+    else { return nil }
+    let (instant, overflow) = beganAt.addingReportingOverflow(deadline.clampedNanoseconds)
+    return overflow ? nil : instant
+  }
+
   /// Whether nobody else is asked where the store has nothing.
   var asksNobody: Bool { policy == .storedOnly || isOnlyIfCached }
 }

@@ -137,7 +137,8 @@ struct LoadState<Value: Sendable> {
   /// What the exchange begins with.
   func exchangePlan(for plan: LoadPlan<Value>, isRowKnown: Bool) -> ExchangePlan {
     ExchangePlan(
-      prepared: plan.prepared, row: row, accountID: accountID, pendingLookup: pendingLookup,
+      prepared: plan.prepared, row: row, lendsValidator: !isRowUnusable, accountID: accountID,
+      pendingLookup: pendingLookup,
       isShared: !plan.prepared.isPassThrough, mayFollow: plan.policy != .freshOnly, isForStore: isForStore,
       isRowKnown: isRowKnown, preflight: preflight)
   }

@@ -63,7 +63,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     } catch {
       endWatch(watch)
       // The queue can wait: for another process's lock, or for the repair of a damaged file.
-      guard error.reason == .busy || error.reason == .corrupt else { return storeFailed(error) }
+      guard error.mayPass else { return storeFailed(error) }
       lookupInQueue()
     }
   }
@@ -124,9 +124,9 @@ final class LoadTask<Value: Sendable>: AnyLoad {
       core.trace("the store is slow: not waiting for it")
     }
     if event == .storeIsTooLate, !effects.isEmpty {
-      core.trace("going on without the store: the response has waited 250 ms for it")
+      core.trace("going on without the store: it has been waited for 250 ms")
     }
-    if effects.contains(.boundStoreWait) { core.trace("waiting for the store: the response is complete") }
+    if effects.contains(.boundStoreWait) { core.trace("waiting for the store, 250 ms at most") }
     if marks { mark() }
     var following: LoadMachine.Event?
     for effect in effects {
@@ -388,7 +388,9 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     var received: (@Sendable (DataService.TransferProgress) -> Void)?
     if progress != nil { received = { update in self.received(update) } }
     return ExchangeWaiter(
-      load: self, acceptedStatuses: plan.acceptedStatuses, decodes: plan.form.canRefuse,
+      load: self, mayFollow: plan.policy != .freshOnly,
+      waitsUntil: plan.waitsUntil(mayHaveStored: state.withLock { $0.mayHaveStored }),
+      acceptedStatuses: plan.acceptedStatuses, decodes: plan.form.canRefuse,
       accepts: { answer, data in self.accepts(answer, data: data) },
       tierAnswered: { row in self.tierAnswered(row) }, received: received,
       answered: { result in self.exchangeAnswered(result) },

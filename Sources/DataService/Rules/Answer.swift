@@ -70,6 +70,7 @@ extension Answer {
     var answer = self
     answer.head.status = stored.status
     answer.head.reason = stored.reason
+    answer.head.isDecoded = stored.head.isDecoded
     answer.head.fields = Validators.freshened(
       stored: stored.fields, by: head.fields, secretNames: secretNames, receivedAt: head.receivedAt)
     answer.body = DeliveredBody(stored.body)

@@ -16,6 +16,8 @@ package enum Explain {
     package var keepsAnyway: Bool
     /// Whether the caller wants the body decoded, under the policies other than `http`.
     package var decodesContent = true
+    /// The fields that match whatever their value, under the policies other than `http`.
+    package var credentials: SecretList?
     /// The URL asked for.
     package var url: String
     /// The rows under the key.
@@ -55,8 +57,8 @@ package enum Explain {
   /// The explanation of one request.
   package static func explanation(of subject: Subject, protect: Vary.Protection) -> DataService.Explanation {
     let good = Vary.select(
-      from: subject.rows, requestFields: subject.fields, protect: protect
-    ) { $0.isGood && !(subject.decodesContent && ContentCoding.isCoded($0)) }
+      from: subject.rows, requestFields: subject.fields, protect: protect, besides: subject.credentials
+    ) { $0.isGood && !(subject.decodesContent && ContentCoding.isCoded($0.head)) }
     let decision = HTTPReuse.decide(
       method: subject.method, fields: subject.fields, isRead: subject.isRead, url: subject.url,
       rows: subject.rows,
@@ -69,7 +71,8 @@ package enum Explain {
       variants: subject.rows.map { row in
         .init(
           fields: row.variant, vary: row.vary, status: row.status, isGood: row.isGood,
-          isMatch: Vary.matches(row, requestFields: subject.fields, protect: protect))
+          isMatch: Vary.matches(
+            row, requestFields: subject.fields, protect: protect, besides: subject.credentials))
       },
       terms: row.map { terms(of: $0, subject: subject) } ?? [],
       verdicts: ordinaryVerdicts(subject: subject, good: good)
@@ -290,8 +293,12 @@ extension Explain {
     } else if Freshness.lifetime(of: row).source == .none {
       changes.append("max-age or Expires in the response would give it a lifetime")
     }
-    if !row.vary.isEmpty {
-      changes.append("other values of these request headers would not match: \(row.vary)")
+    let names = row.vary.split(separator: ",").filter {
+      subject.credentials?.isSecretField(String($0)) != true
+    }
+    if !names.isEmpty {
+      changes.append(
+        "other values of these request headers would not match: \(names.joined(separator: ","))")
     }
     if row.isImported {
       changes.append("it was imported: the next refresh is unconditional, and replaces it")

@@ -6,7 +6,7 @@ package enum Invalidation {
   /// The URLs whose rows the answer invalidates: the target and, if they have the same origin, the URLs in `Location`
   /// and `Content-Location`. Empty for a safe method and for an error (not 2xx or 3xx).
   package static func targets(method: RequestMethod, url: URL, status: Int, fields: HTTPFields) -> [URL] {
-    guard !method.isSafe, (200..<400).contains(status) else { return [] }
+    guard !method.isRegisteredAsSafe, (200..<400).contains(status) else { return [] }
     var targets = [url]
     for name in ["Location", "Content-Location"] {
       guard let value = fields[name], !value.isEmpty,

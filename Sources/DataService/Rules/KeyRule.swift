@@ -1,24 +1,17 @@
 package import CacheStore
+internal import PlatformC
 internal import PlatformFoundation
 
-/// Composes a request's key from everything that decides who answers, what the answer is, and for whom.
+/// Composes a request's key from what the caller says of who answers, what the answer is, and for whom.
 ///
-/// Leases and partial downloads use the whole key too, never a part of it, to distinguish requests.
+/// What the machine says is no part of it, so that a row is found for as long as the question stays the same. What is
+/// joined besides, a pause, a cut-off download or an exchange, needs the same road too: ``road(isSecure:by:host:_:)``.
 enum KeyRule {
-  /// What a file contains, which decides how it is digested.
-  enum FileContent {
-    /// Certificate authorities, which are public: without a key the digest is the same in every store, and a store that
-    /// imports another's rows finds them.
-    case authorities
-    /// A client certificate, beside which the file may have its private key: the digest is keyed.
-    case identity
-  }
-
   /// A keyed digest of bytes.
   typealias Digest = @Sendable (_ bytes: [UInt8]) -> String
 
-  /// The digest of a file's content; `nil` if the file cannot be read.
-  typealias FileDigest = (_ path: String, _ content: FileContent) -> String?
+  /// The keyed digest of a file's content; `nil` if the file cannot be read.
+  typealias FileDigest = (_ path: String) -> String?
 
   /// The inputs of the rule besides the request.
   struct Means {
@@ -34,12 +27,18 @@ enum KeyRule {
   static func key(
     for request: DataService.Request, url: NormalisedURL, fields: HTTPFields, means: Means
   ) throws(DataServiceError) -> RequestKey {
-    let account = try account(of: request, fields: fields, means: means)
-    var parts = parts(of: request, url: url, fields: fields, means: means)
+    let isSecure = url.scheme == "https"
+    let account = try account(of: request, isSecure: isSecure, fields: fields, means: means)
+    var parts = Parts()
+    put(request.connection, isSecure: isSecure, host: host(in: fields, url: url), into: &parts)
+    // The redirect itself is then the answer.
+    if request.limits.redirects == 0 { parts.put("no-location") }
     if let own = request.key {
       return RequestKey(account: account, target: "key:" + own, method: "GET", extra: parts.text)
     }
-    if let body = request.body, !body.isEmpty { parts.put("body", means.digest(Array(body)), first: true) }
+    if let body = request.body, !body.isEmpty {
+      parts.put("body", means.digest(content(body, fields)), first: true)
+    }
     return RequestKey(
       account: account, target: redacted(url, secrets: means.secrets, digest: means.digest),
       method: request.method == .head ? "GET" : request.method.rawValue, extra: parts.text)
@@ -48,7 +47,7 @@ enum KeyRule {
   // MARK: For whom
 
   private static func account(
-    of request: DataService.Request, fields: HTTPFields, means: Means
+    of request: DataService.Request, isSecure: Bool, fields: HTTPFields, means: Means
   ) throws(DataServiceError) -> String {
     switch request.account.kind {
     case .named(let name):
@@ -64,13 +63,14 @@ enum KeyRule {
       return name
     case .automatic: break
     }
-    let certificate = request.connection.clientCertificateFile
+    // Without TLS nobody asks for it.
+    let certificate = isSecure ? request.connection.clientCertificateFile : nil
     guard !fields.isEmpty || certificate != nil else { return "" }
     var credentials = fields.all
       .filter { means.secrets.isSecretField($0.name) }
       .map { $0.name.lowercased() + ": " + $0.value }
     if let certificate {
-      guard let digest = means.fileDigest(certificate, .identity) else {
+      guard let digest = means.fileDigest(certificate) else {
         throw DataServiceError(
           .invalidRequest, "the client certificate \(certificate) cannot be read",
           hint: "name a PEM file that can, or an account")
@@ -84,13 +84,32 @@ enum KeyRule {
 
   // MARK: Who answers
 
-  /// The connection options that decide who answers; empty for most requests. A pause applies only to requests with
-  /// the same route.
-  static func route(
-    of connection: ConnectionOptions, host: String?, means: Means
+  /// A name, followed by a space and the road where there is anything to say of it.
+  static func reached(
+    _ name: String, isSecure: Bool, by connection: ConnectionOptions = .init(), host: String? = nil,
+    _ digest: Digest
+  ) -> String {
+    let road = road(isSecure: isSecure, by: connection, host: host, digest)
+    return road.isEmpty ? name : name + " " + road
+  }
+
+  /// How a responder is reached over https or http: the connection options that decide who answers, the authorities
+  /// that are trusted, and the proxy in force; empty for most requests. The environment is read anew each time, as
+  /// libcurl does.
+  static func road(
+    isSecure: Bool, by connection: ConnectionOptions, host: String?, _ digest: Digest
   ) -> String {
     var parts = Parts()
-    put(connection, host: host, into: &parts, means)
+    put(connection, isSecure: isSecure, host: host, into: &parts)
+    if isSecure, !connection.trustsTheSystem {
+      for path in [connection.certificateAuthorityFile, connection.certificateAuthorityFolder] {
+        if let path { parts.put("trust", absolute(path)) }
+      }
+    }
+    if let proxy = connection.proxyInForce(isSecure: isSecure) {
+      parts.put("proxy", withoutCredentials(proxy.url, digest))
+      if !proxy.exceptions.isEmpty { parts.put("no-proxy", proxy.exceptions) }
+    }
     return parts.text
   }
 
@@ -102,29 +121,17 @@ enum KeyRule {
     return host == url.authority ? nil : host
   }
 
-  private static func parts(
-    of request: DataService.Request, url: NormalisedURL, fields: HTTPFields, means: Means
-  ) -> Parts {
-    var parts = Parts()
-    put(request.connection, host: host(in: fields, url: url), into: &parts, means)
-    // The redirect itself is then the answer.
-    if request.limits.redirects == 0 { parts.put("no-location") }
-    return parts
-  }
-
   private static func put(
-    _ connection: ConnectionOptions, host: String?, into parts: inout Parts, _ means: Means
+    _ connection: ConnectionOptions, isSecure: Bool, host: String?, into parts: inout Parts
   ) {
     if let host { parts.put("host", host) }
-    guard !connection.isUsual else { return }
-    if connection.isInsecure { parts.put("insecure") }
-    if let file = connection.certificateAuthorityFile {
-      // The content counts, since it decides which servers are trusted. An unreadable file trusts none.
-      parts.put("authorities", means.fileDigest(file, .authorities) ?? "")
+    if isSecure {
+      if connection.isInsecure { parts.put("insecure") }
+      // Whatever is in the file: it is the caller who trusts, before and after a change of it.
+      if connection.namesAuthorities, !connection.isMachineTrust { parts.put("authorities") }
     }
-    if let folder = connection.certificateAuthorityFolder { parts.put("authority-folder", absolute(folder)) }
     if let socket = connection.unixSocket { parts.put("unix", absolute(socket)) }
-    if let proxy = connection.proxy { parts.put("proxy", withoutCredentials(proxy, means)) }
+    guard !connection.resolutions.isEmpty else { return }
     for resolution in connection.sortedResolutions {
       parts.put("resolve", "\(resolution.host.lowercased()):\(resolution.port):\(resolution.address)")
     }
@@ -135,11 +142,11 @@ enum KeyRule {
   }
 
   /// The proxy's URL with its user-info replaced by a digest.
-  private static func withoutCredentials(_ proxy: String, _ means: Means) -> String {
+  private static func withoutCredentials(_ proxy: String, _ digest: Digest) -> String {
     guard let at = proxy.lastIndex(of: "@") else { return proxy }
     let start = proxy.firstRange(of: "://").map(\.upperBound) ?? proxy.startIndex
     guard start <= at else { return proxy }
-    return proxy[..<start] + "~" + means.digest(Array(proxy[start..<at].utf8)) + proxy[at...]
+    return proxy[..<start] + "~" + digest(Array(proxy[start..<at].utf8)) + proxy[at...]
   }
 
   /// Names and values in the format that ``RequestKey/extraParts(_:)`` parses.
@@ -154,11 +161,17 @@ enum KeyRule {
 
   // MARK: What is asked for
 
-  /// The URL with every secret query value replaced by `~` and a keyed digest.
+  /// What a marked read says: the fields that describe its body, a line each, and the body.
+  static func content(_ body: Data, _ fields: HTTPFields) -> [UInt8] {
+    let lines = ["Content-Type", "Content-Encoding", "Content-Language"].map { fields.combined($0) ?? "" }
+    return Array((lines.joined(separator: "\n") + "\n").utf8) + body
+  }
+
+  /// The URL with every secret query value, and the user-info of nested URLs, replaced by `~` and a keyed digest.
   static func redacted(
     _ url: NormalisedURL, secrets: SecretList, digest: Digest
   ) -> String {
-    guard url.string.utf8.contains(UInt8(ascii: "=")) else { return url.string }
+    guard QueryParts.mayBeIn(url.string.utf8) else { return url.string }
     let origin = url.origin
     let changed = QueryParts.replacing(Array(url.string.utf8)[origin.utf8.count...], secrets: secrets) {
       value in
@@ -169,10 +182,37 @@ enum KeyRule {
 }
 
 extension ConnectionOptions {
-  /// Whether no option decides who answers.
-  fileprivate var isUsual: Bool {
-    !isInsecure && unixSocket == nil && proxy == nil && certificateAuthorityFile == nil
-      && certificateAuthorityFolder == nil && resolutions.isEmpty
+  /// Whether the caller or the environment names authorities.
+  var namesAuthorities: Bool { certificateAuthorityFile != nil || certificateAuthorityFolder != nil }
+
+  /// Whether the system's authorities, and they alone, judge the peer's certificate; also where the environment names
+  /// them.
+  var trustsTheSystem: Bool {
+    guard !isInsecure, namesAuthorities else { return !isInsecure }
+    return isMachineTrust && certificateAuthorityFile.map(Self.systemBundles.contains) ?? true
+      && certificateAuthorityFolder.map(Self.systemFolders.contains) ?? true
+  }
+
+  /// Where the tools of the distributions write the system's bundle, and its folder of links by hash.
+  private static let systemBundles = [
+    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+  ]
+  private static let systemFolders = ["/etc/ssl/certs", "/etc/ssl/certs/"]
+
+  /// The proxy of the caller, or else of a variable that libcurl reads, and the hosts that go past it, which only
+  /// libcurl compares; `nil` where there is none.
+  func proxyInForce(
+    isSecure: Bool, environment: (String) -> String? = { getenv($0).map { String(cString: $0) } }
+  ) -> (url: String, exceptions: String)? {
+    func first(_ names: [String]) -> String? {
+      for name in names { if let value = environment(name), !value.isEmpty { return value } }
+      return nil
+    }
+    let own = isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
+    guard unixSocket == nil, let url = proxy ?? first(own + ["all_proxy", "ALL_PROXY"]), !url.isEmpty
+    else { return nil }
+    let exceptions = first(["no_proxy", "NO_PROXY"]) ?? ""
+    return exceptions == "*" ? nil : (url, exceptions)
   }
 
   /// Sorted by host and port. Entries for the same host and port keep their order, since the first one counts.
@@ -191,19 +231,17 @@ extension String {
   }
 }
 
-/// Finds the keyed digests in what a row is found by: those of a secret parameter, of the proxy's credentials, of the
-/// request's body, and of a field that `Vary` names.
+/// Finds the keyed digests in what a row is found by: those of a secret parameter, of the request's body, and of a
+/// field that `Vary` names.
 ///
 /// Another store digests the same values with its own key, so it would never find such a row.
 package enum KeyedParts {
   /// Whether only the store that a row is in can find it.
   package static func areIn(_ key: RequestKey, variant: String) -> Bool {
     // A key of the caller's own is written as it is.
-    if !key.target.hasPrefix("key:"), isDigest(in: key.target, after: "=~") { return true }
-    let isInExtra = RequestKey.extraParts(key.extra).contains { part in
-      part.name == "body" || part.name == "proxy" && isDigest(in: part.value ?? "", after: "~")
-    }
-    return isInExtra || isDigest(in: variant, after: ": ")
+    if !key.target.hasPrefix("key:"), isDigest(in: key.target, after: "~") { return true }
+    return RequestKey.extraParts(key.extra).contains { $0.name == "body" }
+      || isDigest(in: variant, after: ": ")
   }
 
   /// Whether a mark is followed by the digits of a digest, and no more of them.

@@ -16,14 +16,19 @@ final class PreparedRequest: Sendable {
   let isPassThrough: Bool
   /// Whether bodies in a content coding are decoded. Under `http` they stay as they come.
   var decodesContent: Bool { request.connection.isCompressed && !isHTTP }
+  /// Whether its body comes decoded though no coding was asked for.
+  var decodesUnasked: Bool {
+    request.connection.isCompressed && isHTTP && !fields.contains("Accept-Encoding")
+  }
   /// Whether it is a prefetch (`Sec-Purpose: prefetch`).
   var isPrefetch: Bool { fields["Sec-Purpose"] == "prefetch" }
   /// Digests values that distinguish keys but must never be written.
   let digest: KeyRule.Digest
 
-  /// The parts of the connection options and of the caller's `Host` that decide who answers: at the URL's own origin,
-  /// and elsewhere, where `Host` is not sent. Empty for most requests.
-  let route: (own: String, elsewhere: String)
+  /// The fields that match whatever their value in a stored request, and where they are missing: within an account that
+  /// the caller named, those that carry credentials, since the account stands for them. `nil` where each field counts,
+  /// as under `http`.
+  let credentials: SecretList?
 
   /// The URL for messages: without user-info, with secret query values replaced by digests.
   let shownURL: String
@@ -63,11 +68,7 @@ final class PreparedRequest: Sendable {
       underHTTP: policy == .http)
     let means = KeyRule.Means(secrets: secrets, digest: digest, fileDigest: fileDigest)
     key = try KeyRule.key(for: request, url: url, fields: fields, means: means)
-    let elsewhere = KeyRule.route(of: request.connection, host: nil, means: means)
-    let host = KeyRule.host(in: fields, url: url)
-    route = (
-      host == nil ? elsewhere : KeyRule.route(of: request.connection, host: host, means: means), elsewhere
-    )
+    if case .named = request.account.kind, !isHTTP { credentials = secrets } else { credentials = nil }
     shownURL = request.key == nil ? key.target : KeyRule.redacted(url, secrets: secrets, digest: digest)
     self.request = request
   }
@@ -85,11 +86,16 @@ final class PreparedRequest: Sendable {
   var countedHost: String { request.key == nil ? url.authority : key.target }
 
   /// The name that pauses use for the responder at `url`, the request's own URL or that of a redirect.
-  func responder(of url: NormalisedURL) -> String {
-    let origin = url.origin
-    guard !route.own.isEmpty else { return origin }
-    let way = origin == self.url.origin ? route.own : route.elsewhere
-    return way.isEmpty ? origin : origin + " " + way
+  func responder(of url: NormalisedURL) -> String { reached(url.origin, at: url) }
+
+  /// The name that cut-off downloads use for who sent them.
+  var source: String { reached(shownURL, at: url) }
+
+  private func reached(_ name: String, at url: NormalisedURL) -> String {
+    // Elsewhere the caller's `Host` is not sent.
+    KeyRule.reached(
+      name, isSecure: url.scheme == "https", by: request.connection,
+      host: url.origin == self.url.origin ? KeyRule.host(in: fields, url: self.url) : nil, digest)
   }
 
   /// Whether the method is HEAD.
@@ -149,6 +155,10 @@ extension PreparedRequest {
       text.append(0)
     }
     for part in [key.account, key.target, key.method, key.extra, request.method.rawValue] { add(part) }
+    // A redirect may lead from one to the other.
+    for isSecure in [false, true] {
+      add(KeyRule.road(isSecure: isSecure, by: request.connection, host: nil, digest))
+    }
     // The caller's own key shows neither where the request goes nor what it sends.
     if request.key != nil {
       add(shownURL)
@@ -179,14 +189,13 @@ extension Limits {
 }
 
 extension ConnectionOptions {
-  /// All options. A test checks that none is missing.
+  /// The caller's options. A test checks that none is missing.
   var leaseText: [UInt8] {
     var text: [UInt8] = []
     for flag in [isInsecure, isHTTP11Only, isCompressed] { text.append(flag ? 1 : 0) }
-    for part in [
-      unixSocket, proxy, certificateAuthorityFile, certificateAuthorityFolder, clientCertificateFile,
-      clientKeyFile,
-    ] {
+    // Of the machine's own authorities the road says what matters.
+    let trust = isMachineTrust ? [nil, nil] : [certificateAuthorityFile, certificateAuthorityFolder]
+    for part in [unixSocket, proxy] + trust + [clientCertificateFile, clientKeyFile] {
       text.append(part == nil ? 0 : 1)
       text.append(contentsOf: (part ?? "").utf8)
       text.append(0)

@@ -1,8 +1,9 @@
 /// Finds the values of secret parameters in a URL. Keys, messages and redirects all use this one definition of where
 /// a parameter begins and ends.
 ///
-/// A part ends at `&`, `;`, `?` or `#`, and in a path at `/` too, since each of them is a separator in some
-/// framework. `&amp;` counts as `&` followed by `;`. The text before the first equals sign is the name.
+/// A part ends at `&`, `;`, `,`, `?` or `#`, and in a path at `/` too, since each of them is a separator in some
+/// framework. `&amp;` counts as `&` followed by `;`. The text before the first equals sign is the name. What stands
+/// between `//` and `@` is the user-info of a nested URL, as secret as the URL's own.
 enum QueryParts {
   /// The bytes with each secret value replaced, or `nil` if there is none.
   ///
@@ -16,11 +17,18 @@ enum QueryParts {
     replacing(bytes, isQuery: isQuery, secrets: secrets, looksInside: true, by: replacement)
   }
 
+  /// Whether a URL has a character without which nothing in it is replaced.
+  static func mayBeIn(_ bytes: some Sequence<UInt8>) -> Bool {
+    bytes.contains { [UInt8(ascii: "="), UInt8(ascii: "@"), UInt8(ascii: "%")].contains($0) }
+  }
+
   private static func replacing(
     _ bytes: ArraySlice<UInt8>, isQuery: Bool, secrets: SecretList, looksInside: Bool,
     by replacement: (_ value: ArraySlice<UInt8>) -> [UInt8]
   ) -> [UInt8]? {
-    guard bytes.contains(UInt8(ascii: "=")) else { return nil }
+    guard mayBeIn(bytes) else { return nil }
+    let hidden = withoutUserInfo(bytes, by: replacement)
+    let bytes = hidden?[...] ?? bytes
     var output: [UInt8] = []
     var copied = bytes.startIndex
     var start = bytes.startIndex
@@ -36,25 +44,42 @@ enum QueryParts {
       if byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") { isPath = false }
       start = end + 1
     }
-    guard copied > bytes.startIndex else { return nil }
-    return output + bytes[copied...]
+    return copied > bytes.startIndex ? output + bytes[copied...] : hidden
+  }
+
+  /// The bytes with the user-info of nested URLs replaced, or `nil` if there is none.
+  private static func withoutUserInfo(
+    _ bytes: ArraySlice<UInt8>, by replacement: (_ value: ArraySlice<UInt8>) -> [UInt8]
+  ) -> [UInt8]? {
+    guard bytes.contains(UInt8(ascii: "@")) else { return nil }
+    var output: [UInt8] = []
+    var copied = bytes.startIndex
+    for index in bytes.indices.dropFirst()
+    where index >= copied && bytes[(index - 1)...index].elementsEqual("//".utf8) {
+      let authority = bytes[(index + 1)...].prefix { !"/?#".utf8.contains($0) }
+      guard let at = authority.lastIndex(of: UInt8(ascii: "@")), at > authority.startIndex else { continue }
+      output += bytes[copied..<authority.startIndex]
+      output += replacement(authority[..<at])
+      copied = at
+    }
+    return copied > bytes.startIndex ? output + bytes[copied...] : nil
   }
 
   private static func isBorder(_ byte: UInt8, isPath: Bool) -> Bool {
     switch byte {
-    case UInt8(ascii: "&"), UInt8(ascii: ";"), UInt8(ascii: "?"), UInt8(ascii: "#"): true
+    case UInt8(ascii: "&"), UInt8(ascii: ";"), UInt8(ascii: ","), UInt8(ascii: "?"), UInt8(ascii: "#"): true
     case UInt8(ascii: "/"): isPath
     default: false
     }
   }
 
-  /// The value of one `name=value` if it is secret or is a URL that contains a secret.
+  /// The value of one `name=value`, or a part without a name, if it is secret or is a URL that contains a secret.
   private static func secretValue(
     in part: ArraySlice<UInt8>, _ secrets: SecretList, _ looksInside: Bool
   ) -> ArraySlice<UInt8>? {
-    guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return nil }
-    let value = part[(equals + 1)...]
-    if secrets.isSecretParameter(encoded: part[..<equals]) { return value }
+    let equals = part.firstIndex(of: UInt8(ascii: "="))
+    let value = equals.map { part[($0 + 1)...] } ?? part
+    if let equals, secrets.isSecretParameter(encoded: part[..<equals]) { return value }
     // A URL can be nested, and encoded once per level: `redirect_uri=https%3A%2F%2Fhost%2F%3Ftoken%3D…`.
     guard looksInside else { return nil }
     var inner = value
@@ -71,7 +96,7 @@ extension SecretList {
   /// The text with user-info and secret parameter values replaced by `~` in every URL it contains.
   package func withoutSecrets(_ text: String) -> String {
     let bytes = Array(text.utf8)
-    guard bytes.contains(UInt8(ascii: "=")) || bytes.contains(UInt8(ascii: "@")) else { return text }
+    guard QueryParts.mayBeIn(bytes) else { return text }
     var shown: [UInt8] = []
     var start = 0
     for end in 0...bytes.count where end == bytes.count || Self.isBorder(bytes[end]) {

@@ -24,7 +24,7 @@ package struct ServedResponse: Sendable, Hashable {
     reason = stored.reason
     fields = Self.fields(of: stored, now: now, isValidated: isValidated)
     body = 0..<stored.body.length
-    if ContentCoding.isDecoded(stored) { describeDecoded(stored.body.length) }
+    if stored.head.isDecoded { describeDecoded(stored.body.length) }
     if Precondition.isNotModified(requestFields: requestFields, stored: stored) {
       becomeNotModified()
     } else if method == .get, stored.status == 200, let range = requestFields["Range"],

@@ -119,7 +119,7 @@ extension CacheControl {
 extension ConnectionOptions {
   /// Whether every machine would get the same answer with these options.
   fileprivate var isOfEveryMachine: Bool {
-    !isInsecure && unixSocket == nil && resolutions.isEmpty && certificateAuthorityFile == nil
-      && certificateAuthorityFolder == nil && clientCertificateFile == nil && clientKeyFile == nil
+    !isInsecure && unixSocket == nil && resolutions.isEmpty && (isMachineTrust || !namesAuthorities)
+      && clientCertificateFile == nil && clientKeyFile == nil
   }
 }

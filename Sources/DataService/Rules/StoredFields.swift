@@ -24,39 +24,32 @@ package enum StoredFields {
     // All at once: there can be as many names as a head has room for.
     let named = received.values(of: "Connection").flatMap(FieldList.members)
     if !named.isEmpty { fields.removeAll(in: FieldNames(named)) }
+    // RFC 9112 section 6.3: it is not the body's length.
+    if received.contains("Transfer-Encoding") { fields.remove("Content-Length") }
     fields.removeAll(in: neverStored, or: secretNames)
     if let receivedAt, !fields.contains("Date") { fields.append("Date", HTTPDate.format(receivedAt)) }
     return fields
   }
 }
 
-/// Tells stored bodies that are coded from those that were decoded (RFC 9110 section 8.4). Both keep the origin's
-/// `Content-Encoding`; the length that stands beside it is that of the coded bytes. Whether a load decodes is not part
-/// of the key: loads of both kinds then share the row of an uncoded body.
+/// The codings of bodies (RFC 9110 section 8.4). Stored fields keep the origin's `Content-Encoding`, and the head says
+/// whether the body was decoded. Whether a load decodes is not part of the key: loads of both kinds then share the row
+/// of an uncoded body.
 enum ContentCoding {
-  /// Whether the stored bytes are coded, so that they are nothing to a load that wants them decoded.
-  static func isCoded(_ row: StoredResponse) -> Bool { isCoded(row.fields, length: row.body.length) }
+  /// The names in IANA's HTTP Content Coding Registry.
+  private static let registered: Set = [
+    "aes128gcm", "br", "compress", "dcb", "dcz", "deflate", "exi", "gzip", "pack200-gzip", "x-compress",
+    "x-gzip", "zstd",
+  ]
 
-  /// Whether a body of that length is coded, by the fields that are stored beside it.
-  static func isCoded(_ fields: HTTPFields, length: Int64) -> Bool {
-    guard names(fields) else { return false }
-    return fields["Content-Length"].flatMap { Int64($0) } == length
-  }
+  /// Whether the body beside that head is coded, so that it is nothing to a load that wants it decoded.
+  static func isCoded(_ head: ReceivedHead) -> Bool { !head.isDecoded && isNamed(in: head.fields) }
 
-  /// Whether the stored bytes were decoded, though the fields beside them still name their coding.
-  static func isDecoded(_ row: StoredResponse) -> Bool { names(row.fields) && !isCoded(row) }
-
-  /// The fields of a response whose body stays as it came: with its length, where the origin did not say it.
-  static func undecoded(_ fields: HTTPFields, length: Int64) -> HTTPFields {
-    guard names(fields), !fields.contains("Content-Length") else { return fields }
-    var fields = fields
-    fields.append("Content-Length", "\(length)")
-    return fields
-  }
-
-  /// Whether the fields name a coding.
-  private static func names(_ fields: HTTPFields) -> Bool {
-    guard let coding = fields["Content-Encoding"] else { return false }
-    return !coding.isEmpty && coding.lowercased() != "identity"
+  /// Whether the fields name a coding. A list with a name that is registered nowhere is none: nobody can undo it.
+  static func isNamed(in fields: HTTPFields) -> Bool {
+    guard fields.contains("Content-Encoding") else { return false }
+    let names = fields.values(of: "Content-Encoding").flatMap(FieldList.members).map(FieldList.lowercased)
+    let codings = names.filter { $0 != "identity" && $0 != "none" }
+    return !codings.isEmpty && codings.allSatisfy(registered.contains)
   }
 }

@@ -19,7 +19,10 @@ enum Unfit: Sendable, Hashable {
     protect: Vary.Protection
   ) {
     let good = rows.filter { $0.isGood }
-    let matching = good.filter { Vary.matches($0, requestFields: prepared.fields, protect: protect) }
+    let matching = good.filter {
+      Vary.matches(
+        $0, requestFields: prepared.fields, protect: protect, besides: prepared.credentials)
+    }
     let types = prepared.request.acceptedMediaTypes
     if good.isEmpty {
       self = .forHTTP

@@ -23,13 +23,13 @@ package enum Validators {
   /// The stored fields, updated by a 304 or by an answer to HEAD (sections 3.2 and 4.3.4).
   ///
   /// Each field of the answer replaces the stored fields of that name, except those that are never stored (section
-  /// 3.1) and those that describe the stored bytes, which are decoded and were not sent again. The stored `Age` and
-  /// `Date` are always dropped, since they belong to the earlier exchange.
+  /// 3.1) and those that describe the stored body, which was not sent again (law 5). The stored `Age` and `Date` are
+  /// always dropped, since they belong to the earlier exchange.
   package static func freshened(
     stored: HTTPFields, by answer: HTTPFields, secretNames: FieldNames = [], receivedAt: Int64? = nil
   ) -> HTTPFields {
     var update = StoredFields.storable(answer, secretNames: secretNames, receivedAt: receivedAt)
-    update.removeAll(in: describesBytes)
+    update.removeAll(in: describesBody)
     var result = stored
     result.removeAll(in: FieldNames(update.all.map(\.name)), or: ["age", "date"])
     result.append(contentsOf: update)
@@ -66,7 +66,16 @@ package enum Validators {
     fields["Last-Modified"].flatMap { HTTPDate.parse($0) == nil ? nil : $0 }
   }
 
-  private static let describesBytes: FieldNames = ["content-length", "content-encoding", "content-range"]
+  private static let describesBody: FieldNames = [
+    "content-type", "content-length", "content-encoding", "content-range",
+  ]
+
+  /// Whether merged fields are within the limits of a head, or no more than the stored ones were: without end, each 304
+  /// could bring fields of other names (law 13).
+  static func isWithin(_ limits: Limits, _ merged: HTTPFields, stored: HTTPFields) -> Bool {
+    merged.wire.count <= max(limits.fieldSectionBytes, stored.wire.count)
+      && merged.count <= max(limits.fieldCount, stored.count)
+  }
 }
 
 /// The fields of a forwarded request under `http` (RFC 9111 section 4.3.1).

@@ -29,29 +29,46 @@ package enum Vary {
   }
 
   /// Whether the request's fields match those that the row was stored for; never if its `Vary` was `*`.
-  package static func matches(_ row: StoredResponse, requestFields: HTTPFields, protect: Protection) -> Bool {
-    row.vary != "*"
-      && FieldList.isSame(
-        variant(names: row.vary, requestFields: requestFields, protect: protect), row.variant)
+  package static func matches(
+    _ row: StoredResponse, requestFields: HTTPFields, protect: Protection,
+    besides credentials: SecretList? = nil
+  ) -> Bool {
+    matches(
+      row.variant, of: row.vary, requestFields: requestFields, protect: protect, besides: credentials)
   }
 
-  /// The matching row, or `nil`. Of several, the most recent by `Date`, then by time of receipt.
+  /// Whether the request's fields match a variant, given with the names it is of.
+  ///
+  /// - Parameter credentials: The fields that match whatever their value, and where they are missing.
+  static func matches(
+    _ stored: String, of names: String, requestFields: HTTPFields, protect: Protection,
+    besides credentials: SecretList?
+  ) -> Bool {
+    guard names != "*" else { return false }
+    guard let credentials, !names.isEmpty else {
+      return FieldList.isSame(variant(names: names, requestFields: requestFields, protect: protect), stored)
+    }
+    let counted = names.split(separator: ",").filter { !credentials.isSecretField(String($0)) }
+    let lines = stored.split(separator: "\n").filter { counted.contains($0.prefix { $0 != ":" }) }
+    return FieldList.isSame(
+      variant(names: counted.joined(separator: ","), requestFields: requestFields, protect: protect),
+      lines.joined(separator: "\n"))
+  }
+
+  /// The matching row, or `nil`. Of several, the one received last: a `Date` is only what a response says of itself.
   package static func select(
     from rows: [StoredResponse], requestFields: HTTPFields, protect: Protection,
-    where isWanted: (StoredResponse) -> Bool = { _ in true }
+    besides credentials: SecretList? = nil, where isWanted: (StoredResponse) -> Bool = { _ in true }
   ) -> StoredResponse? {
     var best: StoredResponse?
-    for row in rows where isWanted(row) && matches(row, requestFields: requestFields, protect: protect) {
-      // Usually one row matches; then no date is parsed.
-      if let best, !isNewer(row, than: best) { continue }
+    for row in rows
+    where isWanted(row)
+      && matches(row, requestFields: requestFields, protect: protect, besides: credentials)
+    {
+      if let best, row.receivedAt <= best.receivedAt { continue }
       best = row
     }
     return best
-  }
-
-  private static func isNewer(_ row: StoredResponse, than other: StoredResponse) -> Bool {
-    let dates = [row, other].map { Freshness.dateValue(fields: $0.fields, receivedAt: $0.receivedAt) }
-    return (dates[0], row.receivedAt) > (dates[1], other.receivedAt)
   }
 
   /// Joins the field lines, normalises white space between list members, and lowercases fields whose definition

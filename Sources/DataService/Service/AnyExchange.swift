@@ -21,7 +21,7 @@ protocol AnyExchange: AnyObject, Sendable {
   var tierRow: Box<StoredResponse>? { get }
   /// Starts the work; called once.
   func start()
-  /// Adds a load; `false` if the exchange can no longer be joined.
+  /// Adds a load; `false` if that load can no longer join the exchange.
   func join(_ waiter: ExchangeWaiter) -> Bool
   /// Removes a load. The last one to leave stops the exchange, unless a load has asked for it to fill the store.
   /// A row of the tier that a load refuses is not stored. A load that has what it wants, and was not cancelled, is
@@ -62,6 +62,10 @@ enum ExchangeResult: Sendable {
 struct ExchangeWaiter: Sendable {
   /// The load, for its identity.
   let load: any AnyLoad
+  /// Whether the load accepts an answer that was asked for before it began.
+  var mayFollow = true
+  /// Until when it waits for an answer, in nanoseconds since boot; `nil` where it has no deadline.
+  var waitsUntil: Int64?
   /// The statuses that the load accepts; `nil` for all. Checked before ``accepts`` is called.
   let acceptedStatuses: ClosedRange<Int>?
   /// Whether ``accepts`` must be called with the whole body in memory.

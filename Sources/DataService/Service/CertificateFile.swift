@@ -66,35 +66,29 @@ struct CertificateFile: ~Copyable {
 /// Caches the digests of certificate files; each is computed again only after the file has changed.
 struct CertificateDigests {
   // Few, so that no dictionary is needed.
-  private var known: [(name: Name, stamp: CertificateFile.Stamp, digest: String)] = []
-
-  /// A path, and what the file there is read as.
-  struct Name: Equatable {
-    let path: String
-    let content: KeyRule.FileContent
-  }
+  private var known: [(path: String, stamp: CertificateFile.Stamp, digest: String)] = []
 
   /// The cached digest of this version of the file.
-  func digest(of name: Name, _ stamp: CertificateFile.Stamp) -> String? {
-    known.first { $0.name == name && $0.stamp == stamp }?.digest
+  func digest(of path: String, _ stamp: CertificateFile.Stamp) -> String? {
+    known.first { $0.path == path && $0.stamp == stamp }?.digest
   }
 
-  mutating func remember(_ digest: String, of name: Name, _ stamp: CertificateFile.Stamp) {
-    known.removeAll { $0.name == name }
+  mutating func remember(_ digest: String, of path: String, _ stamp: CertificateFile.Stamp) {
+    known.removeAll { $0.path == path }
     if known.count >= 16 { known.removeFirst() }
-    known.append((name, stamp, digest))
+    known.append((path, stamp, digest))
   }
 }
 
 extension ServiceCore {
-  /// The digest of a file's content, keyed if that is secret; `nil` if it cannot be read.
-  func fileDigest(_ path: String, _ content: KeyRule.FileContent) -> String? {
+  /// The keyed digest of a file's content, beside which it may have a private key; `nil` if it cannot be read.
+  func fileDigest(_ path: String) -> String? {
     guard let file = CertificateFile(path: path) else { return nil }
-    let (name, stamp) = (CertificateDigests.Name(path: path, content: content), file.stamp)
-    if let known = state.withLock({ $0.certificates.digest(of: name, stamp) }) { return known }
+    let stamp = file.stamp
+    if let known = state.withLock({ $0.certificates.digest(of: path, stamp) }) { return known }
     guard let bytes = file.content() else { return nil }
-    let made = content == .identity ? digest(bytes) : DigestKey.none.digest(bytes)
-    state.withLock { $0.certificates.remember(made, of: name, stamp) }
+    let made = digest(bytes)
+    state.withLock { $0.certificates.remember(made, of: path, stamp) }
     return made
   }
 }

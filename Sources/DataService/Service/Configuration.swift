@@ -19,6 +19,9 @@ extension DataService {
     public var tier: Tier?
     /// The limits on anticipated loads.
     public var anticipation = AnticipationLimits()
+    /// How many exchanges are under way at a time, over the service's own transport on libcurl; further ones wait their
+    /// turn, and no time limit runs meanwhile. A transport that is handed over has limits of its own.
+    public var exchanges = ExchangeLimits()
     /// Called with problems that stop no delivery, on a thread of the service or on the one that called it, the main
     /// thread included, so calls can overlap. It must return at once.
     public var onWarning: (@Sendable (Warning) -> Void)?
@@ -43,6 +46,19 @@ extension DataService {
     public init(store: StoreConfiguration = StoreConfiguration(path: StoreConfiguration.defaultPath())) {
       self.store = store
     }
+  }
+
+  /// How many exchanges are under way at a time; a number below 1 counts as 1. What waits for its turn begins in order of
+  /// arrival, host after host, anticipated loads last.
+  public struct ExchangeLimits: Sendable, Hashable {
+    /// With a host.
+    public var perHost = 6
+    /// With a host that is known to speak HTTP/2, over one connection.
+    public var perHTTP2Host = 50
+    /// In all.
+    public var inAll = 50
+    /// The defaults.
+    public init() {}
   }
 
   /// The limits on anticipated loads.

@@ -10,16 +10,17 @@ struct ExchangesUnderWay {
   /// The number of both.
   private(set) var count = 0
 
-  /// The exchange that a load of this request may join.
-  func joinable(for request: PreparedRequest) -> (any AnyExchange)? {
-    joinable[request.key.target]?.first { $0.prepared.isAlike(request) }
+  /// The oldest exchange that a load of this request may join, of those that have not refused it.
+  func joinable(for request: PreparedRequest, besides passed: [any AnyExchange] = []) -> (any AnyExchange)? {
+    joinable[request.key.target]?.first { exchange in
+      exchange.prepared.isAlike(request) && !passed.contains { $0 === exchange }
+    }
   }
 
-  /// Adds a new exchange. It replaces the joinable exchange of the same request.
+  /// Adds a new exchange.
   mutating func add(_ exchange: any AnyExchange, isShared: Bool) {
     count += 1
     guard isShared else { return alone.append(exchange) }
-    if let replaced = joinable(for: exchange.prepared) { detach(replaced) }
     joinable[exchange.prepared.key.target, default: []].append(exchange)
   }
 

@@ -215,7 +215,7 @@ extension CacheStoreError {
     switch reason {
     case .cannotOpen: remedy != .descriptors
     case .newerSchema, .otherSchema, .foreignFile, .readOnly, .cannotLock: true
-    case .corrupt, .busy, .full, .signedOut, .replaced, .missing, .closed, .other: false
+    case .corrupt, .earlierSchema, .busy, .full, .signedOut, .replaced, .missing, .closed, .other: false
     }
   }
 }

@@ -6,10 +6,19 @@ extension ServiceCore {
   func select(from found: ResponseStore.Lookup, for prepared: PreparedRequest) -> StoredResponse? {
     let accepted = prepared.request.acceptedMediaTypes
     let statuses = prepared.request.acceptedStatuses
-    return Vary.select(from: found.rows, requestFields: prepared.fields, protect: protect) { row in
+    return Vary.select(
+      from: found.rows, requestFields: prepared.fields, protect: protect, besides: prepared.credentials
+    ) { row in
       (prepared.isHTTP || row.isGood) && statuses?.contains(row.status) ?? true
         && MediaTypes.accepts(row.fields, accepted: accepted)
-        && !(prepared.decodesContent && ContentCoding.isCoded(row))
+        && !(prepared.decodesContent && ContentCoding.isCoded(row.head))
+    }
+  }
+
+  /// Whether a row with that variant, and the names in `Vary` it is of, answers the request: a new response replaces it.
+  func answering(_ prepared: PreparedRequest) -> @Sendable (_ variant: String, _ vary: String) -> Bool {
+    { [self, fields = prepared.fields, credentials = prepared.credentials] variant, vary in
+      Vary.matches(variant, of: vary, requestFields: fields, protect: protect, besides: credentials)
     }
   }
 
@@ -19,7 +28,7 @@ extension ServiceCore {
     do throws(CacheStoreError) {
       return try store.lookupNow(prepared.key)
     } catch {
-      guard error.reason == .busy || error.reason == .corrupt else { throw error }
+      guard error.mayPass else { throw error }
       return try await store.lookup(prepared.key)
     }
   }
@@ -106,6 +115,7 @@ extension ServiceCore {
       keepsAnyway: request.keepsAnyway, url: prepared.shownURL, rows: found.rows,
       now: timekeeper.wallMilliseconds)
     subject.decodesContent = prepared.decodesContent
+    subject.credentials = prepared.credentials
     if let left = (pause ?? nil)?.remaining(at: timekeeper.startMark) {
       subject.pausedUntil = timekeeper.wallMilliseconds + left
     }
@@ -180,6 +190,7 @@ extension ServiceCore {
       write.variant =
         replaced?.variant
         ?? Vary.variant(names: write.vary, requestFields: prepared.fields, protect: protect)
+      write.replaces = answering(prepared)
       write.isPinned = request.isPinned
       write.tags = request.tags
       guard case .stored = try await store.overwrite(write) else { return .no(.superseded) }

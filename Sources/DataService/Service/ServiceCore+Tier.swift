@@ -50,7 +50,8 @@ extension ServiceCore {
     return TierQuestion(
       account: prepared.key.account, target: prepared.key.target, method: prepared.key.method,
       extra: extra.map { RequestKey.extraPart($0.name, $0.value) }.joined(separator: " "),
-      body: prepared.request.isRead ? prepared.request.body : nil, fields: fields,
+      body: prepared.request.isRead ? prepared.request.body.map { Data(KeyRule.content($0, fields)) } : nil,
+      fields: fields,
       responder: prepared.responder(of: prepared.url))
   }
 
@@ -101,7 +102,10 @@ extension ServiceCore {
       .map { pair in
         // The responder is named so that its pause ends too: who removes its responses wants to ask it again.
         TierQuestion(
-          account: pair[0], target: pair[1], responder: (try? NormalisedURL(pair[1]))?.origin ?? "")
+          account: pair[0], target: pair[1],
+          responder: (try? NormalisedURL(pair[1])).map {
+            KeyRule.reached($0.origin, isSecure: $0.scheme == "https", digest)
+          } ?? "")
       }
     let task = Task(executorPreference: thread) { [self] in
       guard let tier = tier() else { return 0 }

@@ -34,8 +34,12 @@ final class ServiceCore: Sendable {
     if let onWarning = configuration.onWarning {
       stored.onEvent = { [tell = stored.onEvent] event in
         tell?(event)
+        switch event {
+        case .quarantined: onWarning(.init(kind: .corrupt, message: event.message, remedy: nil))
+        case .begunAnew: onWarning(.init(kind: .store, message: event.message, remedy: nil))
         // The load that finds a damaged row reports it.
-        if case .quarantined = event { onWarning(.init(kind: .corrupt, message: event.message, remedy: nil)) }
+        case .removedDamagedRow: break
+        }
       }
     }
     store = ResponseStore(configuration: stored)
@@ -50,7 +54,10 @@ final class ServiceCore: Sendable {
     self.thread = thread
     self.timekeeper = timekeeper
     #if os(Linux) && !PORTABLE
-      self.transport = transport ?? CurlTransport(thread: thread, timekeeper: timekeeper)
+      var curl = CurlConfiguration()
+      curl.exchanges = configuration.exchanges
+      self.transport =
+        transport ?? CurlTransport(configuration: curl, thread: thread, timekeeper: timekeeper)
     #else
       self.transport = transport ?? SessionTransport(timekeeper: timekeeper)
     #endif

@@ -59,7 +59,7 @@ extension ServiceCore {
 struct StoreWaiting: Sendable {
   let clock: any Timekeeper
   let thread: NetworkThread
-  let timeLimit: Duration
+  var timeLimit: Duration
 
   /// The result of the work; `nil` on timeout, in which case `late` receives the result later.
   nonisolated(nonsending) func result<Value: Sendable>(

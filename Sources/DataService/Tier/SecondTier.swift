@@ -136,7 +136,8 @@ package struct TierQuestion: Sendable {
   package var method: String
   /// What else distinguishes requests and is the same on every machine, as in `RequestKey.extra` without digests.
   package var extra: String
-  /// The body of a request marked as a read. Only its digest, made with the fleet's key, leaves the machine.
+  /// The body of a request marked as a read, behind the fields that describe it. Only its digest, made with the fleet's
+  /// key, leaves the machine.
   package var body: Data?
   /// The request's fields, for the variant.
   package var fields: HTTPFields

@@ -41,14 +41,17 @@ package struct RetryRule: Sendable, Hashable {
   ///   - retries: How many retries the load may make in all.
   ///   - isRepeatable: Whether the request is a GET, a HEAD or marked as a read.
   ///   - remaining: The rest of the load's total time.
+  ///   - patience: How long the loads wait at most; `nil` as long as it takes.
   ///   - random: A number from 0 up to, not including, 1; evaluated only if there is a retry.
   package func decision(
     after result: AttemptResult, attempt: Int, retries: Int, isRepeatable: Bool, remaining: Duration,
-    random: @autoclosure () -> Double
+    patience: Duration? = nil, random: @autoclosure () -> Double
   ) -> Decision {
     guard mayPass(result) else { return .stop }
     let asked = result.delayAsked
-    if let asked, asked > longestWait { return .pause(for: min(asked, longestPause)) }
+    if let asked, asked > min(longestWait, max(.zero, patience ?? longestWait)) {
+      return .pause(for: min(asked, longestPause))
+    }
     // Jitter is added to the requested delay, so that clients given the same second do not return at the same
     // instant.
     let delay = (asked ?? .zero) + jitter(attempt: attempt, random: random())

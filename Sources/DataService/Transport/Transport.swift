@@ -33,6 +33,14 @@ public struct TransportRequest: Sendable {
   /// The limits on head, body and time. The service applies `redirects` and `retries` itself, and passes the rest of
   /// the total time as `totalTimeout`.
   public var limits: Limits
+  /// Whether nobody waits for it yet: it is sent after those that somebody waits for.
+  package var isPrefetch = false
+  /// Called with `true` where the exchange must wait for others to end, and with `false` once it need not any more. No
+  /// time limit runs in between.
+  package var onPlace: (@Sendable (_ isWaiting: Bool) -> Void)?
+  /// Whether a coding that nobody asked for is taken off, with the fields that say so: under `http` no coding is asked
+  /// for, and a coded body in the row would be nothing to loads that decode.
+  package var decodesUnasked = false
 
   /// Makes a request.
   public init(
@@ -76,8 +84,9 @@ public struct TransportResponse: Sendable {
   public let interim: [Interim]
   /// The decoded body. Reading it to the end tells whether it was complete.
   public let body: TransportBody
-  /// Whether the body is decoded, and the fields no longer say so: its bytes are not those that a range counts.
-  package var wasDecodedUnasked = false
+  /// Whether the body was in a coding and is decoded: its bytes are not those that a range counts. `nil` means that it
+  /// is where the request asked for codings and the fields name one.
+  package var isDecoded: Bool?
 
   /// Makes a response.
   public init(

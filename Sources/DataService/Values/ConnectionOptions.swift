@@ -1,4 +1,5 @@
-/// How the connection to an origin is made. The options that decide who answers, or for whom, are part of the key.
+/// How the connection to an origin is made. The options that decide who answers, or for whom, are part of the key;
+/// those of certificates only over https.
 public struct ConnectionOptions: Sendable, Hashable {
   /// Sends one host and port to an address of the caller's, as `curl --resolve` does.
   public struct Resolution: Sendable, Hashable {
@@ -22,18 +23,20 @@ public struct ConnectionOptions: Sendable, Hashable {
   public var unixSocket: String?
   /// Addresses for hosts. Part of the key.
   public var resolutions: [Resolution] = []
-  /// The proxy's URL, part of the key. `nil` takes the environment's (`http_proxy`, `https_proxy`, `all_proxy`), which
-  /// is not part of the key, since a machine's way to the network does not decide who answers; an empty text takes
-  /// none. Hosts that the environment's `no_proxy` names are asked without a proxy, without this one too, as with
-  /// `curl --proxy`.
+  /// The proxy's URL; `nil` takes the environment's (`http_proxy`, `https_proxy`, `all_proxy`), an empty text none. No
+  /// part of the key, since a machine's way to the network does not decide who answers; but an exchange is shared, a
+  /// download resumed and a pause heard only with the same one. Hosts that the environment's `no_proxy` names are asked
+  /// without a proxy, without this one too, as with `curl --proxy`.
   public var proxy: String?
-  /// A file of certificate authorities (PEM) to trust instead of the system's bundle. Its contents are part of the
-  /// key. The folder that libcurl was built with, on Debian `/etc/ssl/certs`, is searched besides unless another is
-  /// named, as with `curl --cacert`.
+  /// A file of certificate authorities (PEM) to trust instead of the system's bundle. That a file or folder is named is
+  /// part of the key, and not what is in it. The folder that libcurl was built with, on Debian `/etc/ssl/certs`, is
+  /// searched besides unless another is named, as with `curl --cacert`.
   public var certificateAuthorityFile: String?
   /// A folder of certificate authorities (PEM, by the names that `openssl rehash` gives) instead of the system's,
-  /// besides the file or the system's bundle. Its path is part of the key.
+  /// besides the file or the system's bundle.
   public var certificateAuthorityFolder: String?
+  /// Whether the environment named those authorities: they are then the machine's own, and no part of the key.
+  package var isMachineTrust = false
   /// A client certificate (PEM), a credential: its contents make an account if none is named. It is shown only to the
   /// URL's own origin, never to one that a redirect leads to.
   public var clientCertificateFile: String?

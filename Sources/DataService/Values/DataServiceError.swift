@@ -179,7 +179,7 @@ extension DataServiceError.Kind {
   public static let store = Self("store")
   /// Stored bytes did not match their checksum.
   public static let corrupt = Self("corrupt")
-  /// The body was replaced and its ten minutes are over.
+  /// The body was replaced while it was read, and its room was needed.
   public static let replaced = Self("replaced")
   /// The service was closed.
   public static let closed = Self("closed")

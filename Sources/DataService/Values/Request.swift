@@ -92,6 +92,12 @@ public struct RequestMethod: Sendable, Hashable, RawRepresentable, ExpressibleBy
 
   /// Whether the method is safe (RFC 9110 section 9.2.1): it asks and changes nothing.
   public var isSafe: Bool { ["GET", "HEAD", "OPTIONS", "TRACE"].contains(rawValue) }
+
+  /// Whether it is safe by RFC 9110, or by the registry of methods (its section 16.1.1): a request with it invalidates
+  /// nothing.
+  package var isRegisteredAsSafe: Bool {
+    isSafe || ["PRI", "PROPFIND", "QUERY", "REPORT", "SEARCH"].contains(rawValue)
+  }
 }
 
 /// The partition a request belongs to: no row of one account is ever delivered to another.

@@ -42,8 +42,9 @@ public struct PreloadPlan: Sendable {
   public var readiness = Readiness.criticalFresh
   /// What happens if it does not get that.
   public var onFailure = FailureRule.useStored
-  /// How many steps may be under way at once.
-  public var parallelism = 6
+  /// How many steps may be under way at once. Of their exchanges as many are as the service's limits allow: by default
+  /// six with a host, or fifty where it speaks HTTP/2.
+  public var parallelism = 50
   /// A stored response no older than this counts as fresh and is not requested again.
   public var maxAge: Duration?
   /// Whether steps still missing at the outcome are loaded into the store afterwards; otherwise they are cancelled, as

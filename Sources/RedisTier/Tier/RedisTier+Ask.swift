@@ -67,6 +67,11 @@ extension RedisTier {
     guard let (time, number) = Self.ticket(replies, hasRow: !lookups.isEmpty) else {
       throw denied(replies.first { $0.failure != nil } ?? .null, host)
     }
+    guard TierClock.isNear(time, host.timekeeper.wallMilliseconds) else {
+      server.warn(TierClock.farAway, remedy: "set the clock that is wrong")
+      server.fall(silent: TierClock.farAway, host)
+      throw TierServer.Silent(reason: TierClock.farAway)
+    }
     server.learn(time: time, sent: sent, received: arrival)
     let ticket = TierTicket(
       number: number, bootNanoseconds: server.instant(of: number, notAfter: arrival),

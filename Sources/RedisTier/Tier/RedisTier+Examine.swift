@@ -18,7 +18,7 @@ extension RedisTier {
     ]
     do throws(RedisConnection.Trouble) {
       findings.append(try await connects(link, host))
-      findings += try await rights(link)
+      findings += try await rights(link, host)
       findings.append(try await eviction(link))
       for account in terms.accounts.sorted() { findings.append(try await sharing(of: account, link)) }
     } catch {
@@ -50,7 +50,7 @@ extension RedisTier {
 
   /// Runs what the tier runs, for a target that no request has.
   nonisolated(nonsending) private func rights(
-    _ link: TierServer.Link
+    _ link: TierServer.Link, _ host: TierHost
   ) async throws(RedisConnection.Trouble) -> [TierFinding] {
     let name = "examined \(UInt64.random(in: .min ... .max))"
     let target = link.keys.first.names.target(of: TierQuestion(target: name))
@@ -77,6 +77,11 @@ extension RedisTier {
       tried += writing
     }
     let replies = try await link.connection.call(RESPWriter(tried.map(\.1)), within: server.address.patience)
+    if let time = replies.first?.microseconds, !TierClock.isNear(time, host.timekeeper.wallMilliseconds) {
+      return [
+        TierFinding(isFine: false, subject: "time", text: "\(TierClock.farAway): set the one that is wrong")
+      ]
+    }
     let refused = zip(tried, replies).compactMap { command, reply in
       reply.failure.map { "\(command.0): \(TierServer.shortened($0))" }
     }

@@ -294,7 +294,8 @@ final class TierServer: @unchecked Sendable {
   /// Learns the time from a script's reply, and returns its second number; `nil` if it is no such reply.
   func learn(_ reply: RESPValue, sent: Int64, _ host: TierHost) -> (time: Int64, number: Int64)? {
     guard let numbers = reply.elements, numbers.count == 2, let time = numbers[0].number,
-      let number = numbers[1].number, TierClock.isTime(time), number >= 0
+      let number = numbers[1].number, TierClock.isTime(time),
+      TierClock.isNear(time, host.timekeeper.wallMilliseconds), number >= 0
     else { return nil }
     learn(time: time, sent: sent, received: host.timekeeper.bootNanoseconds)
     return (time, number)

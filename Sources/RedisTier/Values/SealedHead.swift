@@ -8,7 +8,7 @@ internal import PlatformFoundation
 /// then.
 struct SealedHead: Hashable, Sendable {
   /// The number that every head begins with. A head with another one is a miss.
-  static let format: UInt8 = 1
+  static let format: UInt8 = 2
   /// The longest body, in bytes, that stands in the row itself.
   static let inlineLimit = 32 << 10
   /// The longest piece of a longer body.
@@ -26,6 +26,8 @@ struct SealedHead: Hashable, Sendable {
   /// The duration of the exchange, in milliseconds.
   var exchange: Int64
   var status: Int64
+  /// 1 where the body was decoded, else 0.
+  var decoded: Int64
   /// The length of the body in bytes, and its checksum.
   var length: Int64
   var checksum: Int64
@@ -54,7 +56,7 @@ extension SealedHead {
   /// The head as bytes; `nil` where it is longer than the limit.
   var bytes: [UInt8]? {
     var output: [UInt8] = [Self.format]
-    for number in [ticket, offeredAt, age, delay, exchange, status, length, checksum] {
+    for number in [ticket, offeredAt, age, delay, exchange, status, decoded, length, checksum] {
       withUnsafeBytes(of: number.littleEndian) { output += $0 }
     }
     for text in [version, reason, account, target, variant, vary, url] {
@@ -71,8 +73,8 @@ extension SealedHead {
     guard bytes.first == Self.format else { return nil }
     var place = 1
     var numbers: [Int64] = []
-    numbers.reserveCapacity(8)
-    for _ in 0..<8 {
+    numbers.reserveCapacity(9)
+    for _ in 0..<9 {
       guard let number = Self.number(bytes, &place, Int64.self) else { return nil }
       numbers.append(number)
     }
@@ -85,17 +87,19 @@ extension SealedHead {
     guard let wire = Self.take(bytes, &place), place <= Self.lengthLimit else { return nil }
     self.init(
       ticket: numbers[0], offeredAt: numbers[1], age: numbers[2], delay: numbers[3], exchange: numbers[4],
-      status: numbers[5], length: numbers[6], checksum: numbers[7], version: texts[0], reason: texts[1],
+      status: numbers[5], decoded: numbers[6], length: numbers[7], checksum: numbers[8], version: texts[0],
+      reason: texts[1],
       account: texts[2], target: texts[3], variant: texts[4], vary: texts[5], url: texts[6],
       wire: Array(wire),
-      body: numbers[6] <= Self.inlineLimit ? bytes[place...] : nil)
+      body: numbers[7] <= Self.inlineLimit ? bytes[place...] : nil)
     guard isSound, Int64(bytes.count - place) == (body == nil ? 0 : length) else { return nil }
   }
 
   /// Whether every part is one that an exchange can have brought.
   private var isSound: Bool {
     ticket > 0 && offeredAt >= 0 && Self.ages.contains(age) && Self.ages.contains(delay)
-      && Self.ages.contains(exchange) && (100...599).contains(status) && length >= 0
+      && Self.ages.contains(exchange) && (100...599).contains(status) && (0...1).contains(decoded)
+      && length >= 0
       && Self.versions.contains(version) && Self.areFields(wire)
       && !reason.utf8.contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }
   }
@@ -161,7 +165,8 @@ extension SealedHead {
     self.init(
       ticket: offer.ticket.number, offeredAt: time, age: max(0, offer.age),
       delay: max(0, head.receivedAt - head.requestedAt), exchange: max(0, head.endedAt - head.requestedAt),
-      status: Int64(head.status), length: Int64(offer.body.count), checksum: Self.checksum(of: offer.body),
+      status: Int64(head.status), decoded: head.isDecoded ? 1 : 0, length: Int64(offer.body.count),
+      checksum: Self.checksum(of: offer.body),
       version: head.version, reason: head.reason, account: offer.question.account,
       target: offer.question.target, variant: variant, vary: offer.vary, url: head.url ?? "",
       wire: head.fields.wire,
@@ -177,8 +182,9 @@ extension SealedHead {
     let (since, overflow) = time.subtractingReportingOverflow(offeredAt)
     let received = wall - age - (overflow ? 0 : max(0, since) / 1_000)
     let head = ReceivedHead(
-      status: Int(status), reason: reason, fields: HTTPFields(wire: wire), version: version,
-      url: url.isEmpty ? nil : url, started: started, requestedAt: received - delay, receivedAt: received,
+      status: Int(status), reason: reason, fields: HTTPFields(wire: wire), isDecoded: decoded == 1,
+      version: version, url: url.isEmpty ? nil : url, started: started, requestedAt: received - delay,
+      receivedAt: received,
       endedAt: received - delay + exchange)
     return TierRow(
       head: head, vary: vary, ticket: ticket, length: length, checksum: checksum, body: body.map { Data($0) })

@@ -22,6 +22,15 @@ struct TierClock: Sendable {
   /// Whether a server's clock can show that time. A time is a ticket too, so a larger one cannot be true.
   static func isTime(_ microseconds: Int64) -> Bool { microseconds > 0 && microseconds < largestTicket }
 
+  /// Whether a server's time is near this machine's wall clock, in milliseconds since 1970. With another one it could
+  /// make a pause last for ever, or an old row young.
+  static func isNear(_ microseconds: Int64, _ wallMilliseconds: Int64) -> Bool {
+    abs(microseconds / 1_000 - wallMilliseconds) <= 300_000
+  }
+
+  /// What is said of another one.
+  static let farAway = "its clock is more than five minutes from this machine's"
+
   /// Learns from a reply with the tier's time.
   mutating func learn(tierMicroseconds: Int64, sent: Int64, received: Int64) {
     let time = Self.nanoseconds(tierMicroseconds)

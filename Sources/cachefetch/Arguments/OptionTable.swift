@@ -197,8 +197,8 @@ extension Option {
     case .parallel:
       Option(
         name, "Z", .count(1...1000), "N", for: [.get, .preload],
-        "maximum number of concurrent transfers (default: 6 per server, 32 in all)",
-        [(.preload, "maximum number of concurrent transfers (default: 6)")])
+        "maximum number of concurrent transfers (default: 6 per server, 50 over HTTP/2 and in all)",
+        [(.preload, "maximum number of concurrent transfers (default: 50, and 6 per server that does not speak HTTP/2)")])
     case .connectTimeout:
       Option(
         name, nil, .duration, "D", for: .fetching, "time limit for making a connection (default: 5s)")
@@ -215,19 +215,16 @@ extension Option {
         name, nil, .size, "SIZE", for: .fetching, "largest body accepted from the network (default: 256M)")
     case .proxy:
       Option(
-        name, "x", .text, "URL", for: .requesting.union(.choosing),
-        "use this proxy instead of the environment's; such responses are stored separately",
-        [
-          (.offlineOnly, "the entry stored with this --proxy"),
-          (.choosing, "only entries stored with this --proxy"),
-        ])
+        name, "x", .text, "URL", for: .requesting,
+        "use this proxy instead of the environment's",
+        [(.offlineOnly, "of no effect: entries do not depend on the proxy")])
     case .cacert:
       Option(
         name, nil, .file, "FILE", for: .requesting.union(.choosing),
-        "trust the certificate authorities in this PEM file; such responses are stored separately",
+        "trust the certificate authorities in this PEM file; https responses are stored separately",
         [
-          (.offlineOnly, "the entry stored with this --cacert"),
-          (.choosing, "only entries stored with this --cacert"),
+          (.offlineOnly, "the entry stored with --cacert, whatever is in FILE"),
+          (.choosing, "only entries stored with --cacert, whatever is in FILE"),
         ])
     case .cert:
       Option(
@@ -239,7 +236,7 @@ extension Option {
     case .insecure:
       Option(
         name, "k", for: .requesting.union(.choosing),
-        "skip certificate checks; such responses are stored separately",
+        "skip certificate checks; https responses are stored separately",
         [
           (.offlineOnly, "the entry stored with --insecure"),
           (.choosing, "only entries stored with --insecure"),

@@ -259,7 +259,7 @@ struct RequestArguments {
     request.connection.clientCertificateFile = try pemFile(.cert, arguments)
     request.connection.clientKeyFile = try pemFile(.keyFile, arguments)
     if !arguments.has(.cacert), !arguments.has(.insecure) {
-      try TrustVariables.apply(to: &request.connection, Environment.value)
+      TrustVariables.apply(to: &request.connection, Environment.value)
     }
   }
 
@@ -335,25 +335,16 @@ enum ResolveArgument {
 }
 
 /// The certificate authorities that the environment names, as for curl: `CURL_CA_BUNDLE`, else `SSL_CERT_DIR` and
-/// `SSL_CERT_FILE`. `--cacert` and `--insecure` override them.
+/// `SSL_CERT_FILE`. `--cacert` and `--insecure` override them. Nothing of them is read until a server's certificate is
+/// judged: what is stored is delivered whatever they name.
 enum TrustVariables {
   /// - Parameter value: The value of an environment variable, `nil` if it is not set.
-  static func apply(to connection: inout ConnectionOptions, _ value: (String) -> String?) throws(UsageError) {
-    if let bundle = try file("CURL_CA_BUNDLE", value) {
-      connection.certificateAuthorityFile = bundle
-      return
-    }
-    // A missing folder is no error: it just holds no authority.
-    if let folder = value("SSL_CERT_DIR"), !folder.isEmpty { connection.certificateAuthorityFolder = folder }
-    connection.certificateAuthorityFile = try file("SSL_CERT_FILE", value)
-  }
-
-  private static func file(_ name: String, _ value: (String) -> String?) throws(UsageError) -> String? {
-    guard let path = value(name), !path.isEmpty else { return nil }
-    guard InputFile.isReadable(path) else {
-      throw UsageError(
-        "$\(name) “\(TerminalText.visible(path))” cannot be read", "give a readable PEM file, or unset it")
-    }
-    return path
+  static func apply(to connection: inout ConnectionOptions, _ value: (String) -> String?) {
+    func path(_ name: String) -> String? { value(name).flatMap { $0.isEmpty ? nil : $0 } }
+    connection.isMachineTrust = true
+    connection.certificateAuthorityFile = path("CURL_CA_BUNDLE")
+    guard connection.certificateAuthorityFile == nil else { return }
+    connection.certificateAuthorityFile = path("SSL_CERT_FILE")
+    connection.certificateAuthorityFolder = path("SSL_CERT_DIR")
   }
 }

@@ -6,6 +6,12 @@ internal import PlatformFoundation
 enum URLArgument {
   /// Parses an absolute `http` or `https` URL; the error for anything else names a remedy.
   static func parse(_ text: String) throws(UsageError) -> URL {
+    // Most URLs have nothing to refuse or to encode.
+    if NormalisedURL.isNormal(text), !text.utf8.contains(where: { $0 == UInt8(ascii: "[") }),
+      let url = URL(string: text, encodingInvalidCharacters: false)
+    {
+      return url
+    }
     if text.isEmpty { throw UsageError("an empty URL is given", "write a whole URL: https://example.com/") }
     if let remedy = mistaken(text) {
       throw UsageError("“\(TerminalText.visible(Shown.url(text)))” is not a URL", remedy)

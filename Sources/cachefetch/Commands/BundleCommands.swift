@@ -166,7 +166,7 @@ extension StoreCommands {
     case .corrupt: "it is damaged; get it anew, nothing of it can be relied on"
     case .foreignFile: "it is not an exported file; name one that “cachefetch export” wrote"
     case .newerSchema: "a newer release wrote it; update cachefetch"
-    case .otherSchema: "\(error.message); export it anew with this release"
+    case .otherSchema, .earlierSchema: "\(error.message); export it anew with this release"
     default: Diagnostics.joined(error.message, error.reason == .other ? "get it anew" : error.advice)
     }
   }

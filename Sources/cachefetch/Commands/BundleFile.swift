@@ -25,9 +25,7 @@ enum BundleFile {
         self.folder = folder
         return
       }
-      guard let resolved = Paths.destination(of: operand) else {
-        throw .unwritable(operand, ELOOP, "name another file")
-      }
+      let resolved = try Paths.destination(of: operand)
       let parent = Paths.folder(of: resolved)
       guard access(parent, W_OK) == 0 else {
         throw .unwritable(operand, errno, "name a file in a folder you may write to")
@@ -140,7 +138,10 @@ enum BundleFile {
   /// or it is another database. An open descriptor need not be a regular file's.
   private static func check(_ path: String, exporting store: String, isOpen: Bool) throws(UsageError) {
     var status = stat()
-    guard stat(path, &status) == 0 else { return }
+    guard stat(path, &status) == 0 else {
+      if isOpen || errno == ENOENT { return }
+      throw .unwritable(path, errno, "name another file")
+    }
     let shown = TerminalText.visible(path)
     guard status.st_mode & S_IFMT == S_IFREG else {
       if isOpen { return }

@@ -1,16 +1,26 @@
 internal import CacheStore
+internal import DataService
 
 /// Decides which rows of a foreign file are imported. Pure: depends only on its arguments.
 enum BundleRow {
-  /// The entry as it may be stored here: without `Set-Cookie`, not pinned, and not received later than now.
+  /// The entry as it may be stored here: without `Set-Cookie` and dates to come, not pinned, and not received later than
+  /// now.
   static func accepted(_ entry: StoredEntry, now: Int64) -> StoredEntry {
     var entry = entry
     entry.response.head.fields.removeAll { ["set-cookie", "set-cookie2"].contains($0.lowercased()) }
+    for name in ["Date", "Last-Modified"]
+    where entry.response.fields.values(of: name).contains(where: { isToCome($0, now) }) {
+      entry.response.head.fields.remove(name)
+    }
     entry.response.isPinned = false
     entry.response.head.requestedAt = min(entry.response.requestedAt, now)
     entry.response.head.receivedAt = min(entry.response.receivedAt, now)
     entry.response.changedAt = min(entry.response.changedAt, now)
     return entry
+  }
+
+  private static func isToCome(_ date: String, _ now: Int64) -> Bool {
+    HTTPDate.parse(date, now: now).map { $0 > now } ?? false
   }
 
   /// Why no exchange could have produced an entry; `nil` if one could.
@@ -24,6 +34,11 @@ enum BundleRow {
     if !["1.0", "1.1", "2", "3"].contains(row.httpVersion) || !isPlain(row.reason) {
       return "has a status line that is none"
     }
+    let isStored =
+      row.isGood
+      ? (200..<300).contains(row.status) && row.status != 206
+      : HTTPStoring.isStatusStorable(row.status, fields: row.fields)
+    if !isStored { return "has a status that is never stored" }
     if !isWellFormed(row.fields.wire) { return "has header fields that are none" }
     let texts =
       [key.extra, key.account, row.vary] + entry.tags + row.variant.split(separator: "\n").map(String.init)

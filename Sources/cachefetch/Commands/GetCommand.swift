@@ -70,6 +70,8 @@ final class GetCommand {
         next += 1
         start(next - 1)
       }
+      // The process that refreshes may run first where there is but one processor.
+      while let event = queue.next() { try handle(event) }
       do {
         try Background.start(order)
       } catch {

@@ -78,11 +78,12 @@ extension DataService {
 
   /// The service for a command line: the store it names, warnings and traces to standard error.
   static func forCommand(
-    _ arguments: Arguments, diagnostics: Diagnostics, transport: (any Transport)? = nil
+    _ arguments: Arguments, diagnostics: Diagnostics, exchanges: ExchangeLimits = .init()
   ) -> DataService {
     if Self.credentialOptions.contains(where: arguments.has) { ProcessStart.keepMemoryPrivate() }
     var configuration = Configuration(store: StoreLocation.configuration(arguments))
     configuration.finishesAfterDeadline = false
+    configuration.exchanges = exchanges
     // `preload` and `diff` exist to fill the store, so a disk that is busy for a moment is no failure.
     if [.preload, .diff].contains(arguments.verb) { configuration.timeouts.commit = .seconds(5) }
     #if DEBUG
@@ -111,7 +112,7 @@ extension DataService {
       diagnostics.trace(StoreLocation.explained(arguments))
       configuration.onTrace = { diagnostics.trace($0) }
     }
-    return DataService(configuration: configuration, transport: transport)
+    return DataService(configuration: configuration)
   }
 
   /// What is said of a pause before the server is asked again that looks as if nothing went on; `nil` for shorter ones.

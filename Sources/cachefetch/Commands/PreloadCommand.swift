@@ -28,16 +28,17 @@ struct PreloadCommand {
     failsOnStatus = arguments.has(.fail)
     report = PreloadReport(plan, isJSON: arguments.has(.json), diagnostics: diagnostics)
     service = .forCommand(
-      arguments, diagnostics: diagnostics, transport: Self.transport(parallel: plan.parallelism, arguments))
+      arguments, diagnostics: diagnostics, exchanges: Self.limits(plan.parallelism, arguments))
   }
 
-  /// `--parallel`, or the plan, may raise the default limit of six exchanges with a host.
-  private static func transport(parallel: Int, _ arguments: Arguments) -> (any Transport)? {
-    var configuration = CurlConfiguration()
-    guard parallel > configuration.exchangesPerHost else { return nil }
-    configuration.exchangesPerHost = parallel
-    configuration.exchangesInAll = max(parallel, configuration.exchangesInAll)
-    return CurlTransport(configuration: configuration, preparation: SandboxRules.preparation(arguments))
+  /// `--parallel`, or the plan, may raise the limits on exchanges.
+  private static func limits(_ parallel: Int, _ arguments: Arguments) -> DataService.ExchangeLimits {
+    var limits = DataService.ExchangeLimits()
+    guard arguments.has(.parallel) || parallel != PreloadPlan([]).parallelism else { return limits }
+    limits.perHost = max(parallel, limits.perHost)
+    limits.perHTTP2Host = max(parallel, limits.perHTTP2Host)
+    limits.inAll = max(parallel, limits.inAll)
+    return limits
   }
 
   private var remains: PreloadRemains { PreloadRemains(plan: plan, service: service) }
@@ -58,9 +59,10 @@ struct PreloadCommand {
     do throws(OutputError) {
       let outcome = try follow(preload, mailbox)
       let found = remains.found(of: outcome, marks: true)
+      let evicted = remains.evicted(of: outcome)
       _ = loadStarter.close(.seconds(10))
-      try report.sumUp(outcome, found: found)
-      return status(of: outcome, found)
+      try report.sumUp(outcome, found: found, evicted: evicted)
+      return .combined([status(of: outcome, found)] + (evicted.isEmpty ? [] : [.nothing]))
     } catch {
       report.clear()
       preload.cancel()
@@ -157,9 +159,18 @@ private struct PreloadRemains {
   /// The names of those that are stored.
   /// - Parameter marks: Whether they get the pin and the tags that the run was to give them; not after a signal.
   func found(of outcome: LaunchOutcome, marks: Bool) -> Set<String> {
+    stored(of: outcome.steps.filter { $0.state != .fresh && $0.error == nil }, marks: marks) ?? []
+  }
+
+  /// The names of those that the run has stored, and that are no longer there.
+  func evicted(of outcome: LaunchOutcome) -> Set<String> {
+    let kept = service.store.hasEvicted ? outcome.steps.filter { $0.kept == .yes } : []
+    return Set(kept.map(\.name)).subtracting(stored(of: kept, marks: false) ?? Set(kept.map(\.name)))
+  }
+
+  private func stored(of steps: [LaunchOutcome.Step], marks: Bool) -> Set<String>? {
     let requests = Dictionary(uniqueKeysWithValues: plan.steps.map { ($0.name, $0.request) })
-    let left = outcome.steps.filter { $0.state != .fresh && $0.error == nil }
-      .compactMap { step in requests[step.name].map { (step.name, $0) } }
+    let left = steps.compactMap { step in requests[step.name].map { (step.name, $0) } }
     guard !left.isEmpty else { return [] }
     let stored = Mailbox<Set<String>>()
     Task(executorPreference: service.executor) { [service] in
@@ -167,6 +178,6 @@ private struct PreloadRemains {
       for (name, request) in left where await service.isStored(request, marking: marks) { names.insert(name) }
       stored.post(names)
     }
-    return stored.wait(milliseconds: Self.limit, heedsSignals: marks) ?? []
+    return stored.wait(milliseconds: Self.limit, heedsSignals: marks)
   }
 }

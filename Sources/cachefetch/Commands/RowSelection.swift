@@ -78,6 +78,13 @@ struct RowSelection {
   /// Whether cut-off downloads may be meant, which have a key but neither a status nor a media type nor an age.
   var mayMeanCutOff: Bool { !isStale && status == nil && type == nil }
 
+  /// What is meant of exchanges under way, which have neither a status nor a media type nor an age.
+  var meant: EntrySelection {
+    var meant = selection
+    meant.targets = targets.map(Array.init) ?? (mayMeanCutOff ? nil : [])
+    return meant
+  }
+
   /// Whether what is stored under a key passes the filters that look at the key.
   func includes(_ key: RequestKey) -> Bool {
     if let targets, !targets.contains(key.target) { return false }
@@ -119,11 +126,9 @@ struct RowSelection {
   private static func connection(
     _ arguments: Arguments, _ key: (DataService.Request) throws(UsageError) -> RequestKey
   ) throws(UsageError) -> Set<KeyExtra.Part> {
-    let given = [OptionName.insecure, .resolve, .unixSocket, .proxy, .cacert, .noLocation].filter(
-      arguments.has)
+    let given = [OptionName.insecure, .resolve, .unixSocket, .cacert, .noLocation].filter(arguments.has)
     if given.isEmpty { return [] }
-    let request = try RequestArguments(arguments).request(for: "http://localhost/")
-    // Parts that come from the environment do not filter.
+    let request = try RequestArguments(arguments).request(for: placeholder)
     return Set(KeyExtra(try key(request).extra).parts.filter { $0.option.map(given.contains) ?? false })
   }
 
@@ -135,12 +140,12 @@ struct RowSelection {
     var keys: Set<RequestKey> = []
     for operand in arguments.operands {
       let own = ownKey(operand)
-      var request = try requests.request(for: own == nil ? operand : "http://localhost/")
+      var request = try requests.request(for: own == nil ? operand : placeholder)
       if let own { request.key = own }
       keys.insert(try key(request))
     }
     if arguments.operands.isEmpty, arguments.has(.key) {
-      keys.insert(try key(try requests.request(for: "http://localhost/")))
+      keys.insert(try key(try requests.request(for: placeholder)))
     }
     guard !keys.isEmpty else {
       let verb = arguments.verb.rawValue
@@ -148,6 +153,9 @@ struct RowSelection {
     }
     return keys
   }
+
+  /// Stands for the URL of a custom key. Over https every option of the key counts.
+  static let placeholder = "https://localhost/"
 
   /// A custom key, as `list` shows it: `key:NAME`.
   static func ownKey(_ operand: String) -> String? {

@@ -32,7 +32,7 @@ enum ShowCommand {
 
   /// The command line with a placeholder URL: a custom key does not depend on the URL.
   private static func named(_ arguments: Arguments) -> Arguments {
-    Arguments(verb: arguments.verb, options: arguments.options, operands: ["http://localhost/"])
+    Arguments(verb: arguments.verb, options: arguments.options, operands: [RowSelection.placeholder])
   }
 
   /// Reports under which other accounts, options or headers the URLs of the requests are stored.
@@ -52,7 +52,7 @@ enum ShowCommand {
   private static func headers(of variant: DataService.Explanation.Variant) -> String {
     let lines = variant.fields.split(separator: "\n").map { TerminalText.visible(String($0)) }
     // A digest stands in the place of what may be a secret.
-    if lines.contains(where: { $0.contains(": ~") }) { return "with the same -H" }
+    if KeyedParts.areIn(RequestKey(target: ""), variant: variant.fields) { return "with the same -H" }
     let sent = Set(lines.map { $0.prefix { $0 != ":" } })
     let missing = variant.vary.split(separator: ",").filter { !sent.contains($0) }
     let with = lines.map { "-H \(StoreLocation.quoted($0))" }.joined(separator: " ")
@@ -81,7 +81,10 @@ enum ShowCommand {
       return "it is stored for other request headers (Vary: \(TerminalText.visible(variant.vary))): "
         + "ask \(headers(of: variant))"
     }
-    let ways = EntryGroups(entries.filter { $0.key.target == key.target && $0.key != key }).waysToAsk
-    return ways.isEmpty ? nil : "it is stored for other requests: ask \(ways.joined(separator: ", or "))"
+    let others = entries.filter { $0.key.target == key.target && $0.key != key }
+    guard !others.isEmpty else { return nil }
+    let isOfCredentials = others.contains { $0.key.account.hasPrefix("auto:") }
+    return "it is stored for other requests: ask \(EntryGroups(others).waysToAsk.joined(separator: ", or "))"
+      + (isOfCredentials ? "; what is fetched with --account NAME is found with any credentials" : "")
   }
 }

@@ -17,6 +17,7 @@ extension StoreCommands {
     } then: { entries in
       guard !entries.isEmpty else {
         return run { () async throws(DataServiceError) in
+          try await self.service.fence(selection.meant)
           let cutOff = try await self.removeCutOff(selection)
           if cutOff > 0 {
             self.sayRemoved(Counted.text(cutOff, "cut-off download"))
@@ -45,6 +46,7 @@ extension StoreCommands {
   {
     let service = service
     return run { () async throws(DataServiceError) in
+      try await service.fence(selection.meant)
       let removed = try await selection.inBatches(entries) { (some) throws(DataServiceError) in
         try await service.remove(some)
       }

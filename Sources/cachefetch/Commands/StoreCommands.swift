@@ -55,10 +55,19 @@ struct StoreCommands {
     }
   }
 
-  /// The rows of a selection.
-  func entries(_ selection: RowSelection) async throws(DataServiceError) -> [StoredEntry] {
+  /// The rows of a selection; with a limit, no more of each account than the first by URL.
+  func entries(
+    _ selection: RowSelection, ofEach limit: Int = .max
+  ) async throws(DataServiceError) -> [StoredEntry] {
     try await checkCopy()
-    return try await service.entries(selection.selection).filter { selection.includes($0, now: now) }
+    var chosen = selection.selection
+    // A statement takes a limited number of them; the rows of more are found among all.
+    if let targets = selection.targets, targets.count <= 1_000 { chosen.targets = Array(targets) }
+    do throws(CacheStoreError) {
+      return try await service.store.entries(chosen, ofEach: limit) { selection.includes($0, now: now) }
+    } catch {
+      throw DataServiceError(store: error)
+    }
   }
 
   /// The key under which a request is stored.
@@ -123,13 +132,16 @@ extension StoreCommands {
   func list() throws(UsageError) -> ExitStatus {
     let selection = try RowSelection(arguments, now: now, key: key)
     if let missing = missing() { return missing }
+    let order = arguments.text(.sort).flatMap { ListOrder(rawValue: $0) } ?? .url
+    let limit = arguments.count(.limit) ?? .max
+    let readsFirst = limit < .max && order == .url && !arguments.has(.reverse)
     return run { () async throws(DataServiceError) in
-      try await self.entries(selection)
+      // One more tells whether there are others.
+      try await self.entries(selection, ofEach: readsFirst ? limit + 1 : .max)
     } then: { entries in
-      let order = arguments.text(.sort).flatMap { ListOrder(rawValue: $0) } ?? .url
       var sorted = EntryTable.sorted(entries, by: order)
       if arguments.has(.reverse) { sorted.reverse() }
-      let shown = arguments.count(.limit).map { Array(sorted.prefix($0)) } ?? sorted
+      let shown = Array(sorted.prefix(limit))
       let table = EntryTable(now: now)
       if arguments.has(.json) { return Output.write(shown.flatMap(table.line), diagnostics) }
       if entries.isEmpty {
@@ -139,7 +151,9 @@ extension StoreCommands {
         return Output.write(table.text(shown, width: nil), diagnostics)
       }
       let text = table.text(shown, width: Terminal.width(of: 1), hasHeader: true)
-      return Output.write(text + EntryTable.total(of: entries, shown: shown.count), diagnostics)
+      let isCut = readsFirst && shown.count < entries.count
+      let total = EntryTable.total(of: isCut ? shown : entries, shown: shown.count)
+      return Output.write(text + (isCut ? "the first " : "") + total, diagnostics)
     }
   }
 }

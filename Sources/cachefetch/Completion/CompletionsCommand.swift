@@ -47,7 +47,9 @@ enum CompletionsCommand {
     let entries = Entries(naming(Completer.store(in: words), arguments))
     return Completer(
       stored: Completer.Stored(
-        accounts: { entries.select().map(\.key.account).filter { !$0.isEmpty }.uniqued() },
+        accounts: {
+          entries.select().map(\.key.account).filter { !$0.isEmpty && !$0.hasPrefix("auto:") }.uniqued()
+        },
         tags: { entries.select().flatMap(\.tags).uniqued() },
         keys: { prefix in
           entries.select(prefix: Entries.mark + prefix).map(\.key.target)

@@ -143,6 +143,10 @@ struct EntryGroups {
     var account: String
     var extra: String
     var count: Int
+
+    var isAutomatic: Bool { account.hasPrefix("auto:") }
+    /// The account's name, if it was given: that of an automatic one is a digest, which nobody types.
+    var name: String? { account.isEmpty || isAutomatic ? nil : account }
   }
 
   private let groups: [Group]
@@ -165,7 +169,7 @@ struct EntryGroups {
   var text: String? {
     guard groups.count > 1 else { return nil }
     var parts = groups.prefix(Self.most).map { group in
-      let account = group.account.isEmpty ? "of no account" : "of \(group.account)"
+      let account = group.account.isEmpty ? "of no account" : "of \(EntryTable.shortAccount(group.account))"
       let extra = KeyExtra(group.extra).text
       return "\(group.count) \(account)\(extra.isEmpty ? "" : " with \(extra)")"
     }
@@ -177,24 +181,26 @@ struct EntryGroups {
   /// The options that select one group: `--account, -k or --exact`; `nil` if there is none.
   var narrowing: String? {
     guard groups.count > 1 else { return nil }
-    var options: [String] = groups.contains { !$0.account.isEmpty } ? ["--account"] : []
+    var options: [String] = groups.contains { $0.name != nil } ? ["--account"] : []
     for option in groups.flatMap({ KeyExtra($0.extra).parts.compactMap(\.narrowing) })
     where !options.contains(option) {
       options.append(option)
     }
-    if groups.contains(where: { $0.account.isEmpty && $0.extra.isEmpty }) { options.append("--exact") }
+    if groups.contains(where: { $0.name == nil && $0.extra.isEmpty }) { options.append("--exact") }
     guard let last = options.popLast() else { return nil }
     return options.isEmpty ? last : options.joined(separator: ", ") + " or " + last
   }
 
   /// How to request each: `without these options`, `with --account alice`, `with -k`.
   var waysToAsk: [String] {
-    let ways = groups.prefix(Self.most).map { group in
-      let account = group.account.isEmpty ? [] : ["--account \(group.account)"]
-      let all = account + KeyExtra(group.extra).parts.map(\.request)
-      return all.isEmpty ? "without an account and such options" : "with \(all.joined(separator: " "))"
+    var ways: [String] = []
+    for group in groups.prefix(Self.most) {
+      let account = group.name.map { "--account \($0)" } ?? (group.isAutomatic ? "the same credentials" : nil)
+      let all = [account].compactMap(\.self) + KeyExtra(group.extra).parts.map(\.request)
+      let way = all.isEmpty ? "without an account and such options" : "with \(all.joined(separator: " "))"
+      if !ways.contains(way) { ways.append(way) }
     }
-    let others = groups.count - ways.count
+    let others = groups.count - Self.most
     return others > 0 ? ways + ["in \(others) more \(others == 1 ? "way" : "ways"), which list shows"] : ways
   }
 }

@@ -26,19 +26,17 @@ extension KeyExtra.Part {
     switch name {
     case "body": return "-d \(value.prefix(8))…"
     case "host": return "-H Host:\(value)"
-    case "authorities": return "--cacert \(value.prefix(8))…"
-    case "authority-folder": return "SSL_CERT_DIR=\(value)"
     default:
       return narrowing.map { value.isEmpty ? $0 : "\($0) \(value)" }
         ?? (value.isEmpty ? name : "\(name)=\(value)")
     }
   }
 
-  /// What a request needs to have it. Of a body or a file the key has a digest, which nobody can type.
+  /// What a request needs to have it. Of a body the key has a digest, which nobody can type.
   var request: String {
     switch name {
     case "body": "the same -d, -X and --read"
-    case "authorities": "the same --cacert"
+    case "authorities": "--cacert FILE"
     default: text
     }
   }
@@ -49,7 +47,6 @@ extension KeyExtra.Part {
     case "insecure": .insecure
     case "unix": .unixSocket
     case "resolve": .resolve
-    case "proxy": .proxy
     case "authorities": .cacert
     case "no-location": .noLocation
     default: nil
@@ -58,6 +55,6 @@ extension KeyExtra.Part {
 
   /// The spelling of ``option``.
   var narrowing: String? {
-    option.map { $0 == .insecure ? "-k" : $0 == .proxy ? "-x" : "--\($0.rawValue)" }
+    option.map { $0 == .insecure ? "-k" : "--\($0.rawValue)" }
   }
 }

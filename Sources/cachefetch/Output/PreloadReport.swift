@@ -57,15 +57,28 @@ final class PreloadReport {
   }
 
   /// Reports the remaining requests and then the summary.
-  /// - Parameter found: The names of those that the store has though the run did not come to them.
-  func sumUp(_ outcome: LaunchOutcome, found: Set<String> = []) throws(OutputError) {
+  /// - Parameters:
+  ///   - found: The names of those that the store has though the run did not come to them.
+  ///   - evicted: The names of those that the run has stored, and removed again to make room.
+  func sumUp(
+    _ outcome: LaunchOutcome, found: Set<String> = [], evicted: Set<String> = []
+  ) throws(OutputError) {
     clear()
     for step in outcome.steps {
       let error = step.state == .fresh ? nil : step.error ?? ending(outcome)
       if isJSON, !written.contains(step.name) { try write(step, error, found: found) }
       if !said.contains(step.name) { say(step, error) }
     }
+    for step in outcome.steps where evicted.contains(step.name) {
+      if isJSON { try output.write(StepLine.evictedJSON(url: url(of: step))) }
+      diagnostics.show(TerminalText.visible("missing, removed to make room: \(url(of: step))") + "\n")
+    }
     diagnostics.show(summary(outcome, found) + "\n")
+    if !evicted.isEmpty {
+      diagnostics.say(
+        "\(Counted.text(evicted.count, "response")) had to make room for others; allow more with cachefetch limits"
+          + "\(StoreLocation.repeatedOption) --bytes SIZE, or request less")
+    }
   }
 
   /// The summary, with what to do where nothing could be kept.
@@ -83,6 +96,7 @@ final class PreloadReport {
   }
 
   private func say(_ step: LaunchOutcome.Step, _ error: DataServiceError?) {
+    if diagnostics.isQuiet { return }
     let url = url(of: step)
     if let error {
       diagnostics.say("\(url): \(Diagnostics.joined(error.message, error.advice))")
@@ -152,6 +166,17 @@ enum StepLine {
     case nil: break
     }
     if let error { json.member("error", json: DeliveryLine.error(error)) }
+    return json.line()
+  }
+
+  /// The object of a step whose response was stored, and removed again to make room.
+  static func evictedJSON(url: String) -> [UInt8] {
+    var json = JSONWriter()
+    json.member("delivery", "fresh")
+    json.member("url", url)
+    json.member("state", LaunchOutcome.Step.State.missing.rawValue)
+    json.member("kept", false)
+    json.member("kept_reason", "evicted")
     return json.line()
   }
 

@@ -30,7 +30,7 @@ extension Remedy {
     case .largerBody: "raise the limit with --max-body SIZE if you trust the server"
     case .certificateAuthority: "if it is yours, give its authority's certificate (--cacert)"
     case .asSent:
-      "ask for its bytes as they come (--no-compressed -H 'Accept-Encoding: identity')"
+      "ask for its bytes as they come (--no-compressed)"
     case .asStored: "print its bytes as they are with get --offline --no-compressed, or fetch it anew"
     case .clientCertificate: "give one and its key (--cert, --key-file)"
     case .tryAgain, .descriptors, nil: text

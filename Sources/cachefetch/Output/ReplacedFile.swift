@@ -23,18 +23,18 @@ struct ReplacedFile {
       direct = DirectOutput(output)
       return
     }
+    let target = try Paths.destination(of: path)
     var status = stat()
     let exists = stat(path, &status) == 0
+    // The kernel may refuse what the links themselves would allow.
+    guard exists || errno == ENOENT else { throw .unwritable(path, errno, "name another file") }
     if exists, status.st_mode & S_IFMT == S_IFDIR {
       throw UsageError(
         "“\(TerminalText.visible(path))” is a folder", "name a file in it", status: .inputOutput)
     }
     let isDirect = exists && status.st_mode & S_IFMT != S_IFREG
     direct = isDirect ? DirectOutput() : nil
-    guard let target = Paths.destination(of: path) else {
-      throw .unwritable(path, ELOOP, "name another file")
-    }
-    self.path = target
+    self.path = isDirect ? path : target
     let folder = Paths.folder(of: self.path)
     if access(isDirect ? self.path : folder, W_OK) != 0 {
       let named = isDirect ? path : folder
@@ -72,7 +72,7 @@ struct ReplacedFile {
 
   /// The file a path leads to, links followed; `nil` if it is no link and does not exist yet.
   static func target(of path: String) -> String? {
-    guard let target = Paths.destination(of: path) else { return nil }
+    guard let target = try? Paths.destination(of: path) else { return nil }
     return target != path || access(path, F_OK) == 0 ? target : nil
   }
 

@@ -1,3 +1,4 @@
+internal import CacheStore
 internal import PlatformC
 
 /// Parts of a path's text.
@@ -16,27 +17,63 @@ enum Paths {
     return String(validatingCString: real)
   }
 
-  /// The file that a path leads to, be it there already or not; `nil` if links lead in a circle.
-  static func destination(of path: String) -> String? {
-    if access(path, F_OK) == 0 { return resolved(path) ?? path }
-    return links(from: path).last.flatMap { linked(by: $0) == nil ? $0 : nil }
+  /// The file that a path leads to, be it there already or not, by links that nobody else could have put there.
+  ///
+  /// The kernel follows some links of other users in shared folders and refuses others, as it is set; here none is
+  /// followed. What it refuses to show is an error too.
+  /// - Throws: An error with the exit status of an output error.
+  static func destination(of path: String) throws(UsageError) -> String {
+    var found = path.hasPrefix("/") ? "/" : ""
+    var parts = Array(path.split(separator: "/").reversed())
+    var links = 0
+    while let part = parts.popLast() {
+      let folder = found
+      found += folder.isEmpty || folder.hasSuffix("/") ? part : "/" + part
+      guard let status = FileStatus(path: found) else {
+        let number = errno
+        guard number == ENOENT else { throw .unwritable(path, number, "name another file") }
+        let rest = parts.reversed().map { "/" + $0 }.joined()
+        return found + rest + (path.hasSuffix("/") ? "/" : "")
+      }
+      guard status.kind == .link else { continue }
+      guard
+        status.hasTrustedOwner
+          || FileStatus(path: folder + (folder.isEmpty ? "." : "/."))?.isSharedFolder == false
+      else {
+        throw UsageError(
+          "“\(TerminalText.visible(path))” leads over another user's symbolic link in a folder that others may write to",
+          "name the file itself, or one in a folder of your own", status: .inputOutput)
+      }
+      links += 1
+      guard links <= mostLinks else { throw .unwritable(path, ELOOP, "name another file") }
+      guard let target = text(ofLink: found) else { throw .unwritable(path, errno, "name another file") }
+      found = target.hasPrefix("/") ? "/" : folder
+      parts += target.split(separator: "/").reversed()
+    }
+    return found
   }
+
+  /// The kernel follows no more either.
+  private static let mostLinks = 40
 
   /// A path and what its symbolic links lead to, one after the other.
   static func links(from path: String) -> [String] {
     var links = [path]
-    // The kernel follows no more than 40 either.
-    while links.count <= 40, let next = linked(by: links[links.count - 1]) { links.append(next) }
+    while links.count <= mostLinks, let next = linked(by: links[links.count - 1]) { links.append(next) }
     return links
   }
 
-  /// Where a symbolic link leads; `nil` if the path is that of none, or what it leads to is no text.
-  private static func linked(by path: String) -> String? {
+  /// What a symbolic link says; `nil` if the path is that of none, or it says no text.
+  private static func text(ofLink path: String) -> String? {
     var bytes = [CChar](repeating: 0, count: 4096)
     let count = readlink(path, &bytes, bytes.count)
-    guard count > 0,
-      let target = String(validating: bytes[..<count].map { UInt8(truncatingIfNeeded: $0) }, as: UTF8.self)
-    else { return nil }
+    return count > 0
+      ? String(validating: bytes[..<count].map { UInt8(truncatingIfNeeded: $0) }, as: UTF8.self) : nil
+  }
+
+  /// Where a symbolic link leads.
+  private static func linked(by path: String) -> String? {
+    guard let target = text(ofLink: path) else { return nil }
     if target.hasPrefix("/") { return target }
     let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
     return "\(path[..<start])\(target)"

@@ -4,7 +4,11 @@ internal import PlatformC
 enum SystemError {
   /// The remedy for an error, if it does not depend on the file.
   static func remedy(_ number: Int32) -> String? {
-    number == EMFILE || number == ENFILE ? "raise the limit (ulimit -n)" : nil
+    switch number {
+    case EMFILE, ENFILE: "raise the limit (ulimit -n)"
+    case EBUSY: "a mount point cannot be replaced: write > FILE"
+    default: nil
+    }
   }
 
   /// The message for `number`.

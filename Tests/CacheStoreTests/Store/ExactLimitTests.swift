@@ -9,7 +9,7 @@ import TestTurns
 @Suite("Limits of the store, met exactly and passed by one", .inTurn) struct ExactLimitTests {
   @Test func `what nobody has set is as docs/storage.md has it`() {
     let usual = StoreConfiguration(path: "store.sqlite")
-    #expect(usual.busyTimeout == .seconds(5) && usual.releasedLifetime == .seconds(600))
+    #expect(usual.busyTimeout == .seconds(5))
     #expect(usual.partialLifetime == .seconds(604_800))
     #expect(usual.maximumBytes == 2_147_483_648 && usual.maximumRows == nil && usual.maximumAge == nil)
     #expect(usual.chunkBytes == 262_144 && usual.pageBytes == 8_192)
@@ -174,8 +174,10 @@ import TestTurns
     #expect(try await fixture.store.lookup(.page).rows.count == (isRead ? 1 : 0))
   }
 
-  @Test(arguments: [(2, "newer"), (9_999, "newer"), (10_000, "damaged"), (-1, "damaged")])
-  func `a version that some release may have is newer, any other is damage`(version: Int, isTakenFor: String)
+  @Test(arguments: [(1, "earlier"), (3, "newer"), (9_999, "newer"), (10_000, "damaged"), (-1, "damaged")])
+  func `a version that some release may have is earlier or newer, any other is damage`(
+    version: Int, isTakenFor: String
+  )
     async throws
   {
     let folder = try TemporaryFolder()
@@ -187,6 +189,7 @@ import TestTurns
     #expect { try Schema.content(of: connection) } throws: { error in
       switch (error as? CacheStoreError)?.reason {
       case .newerSchema(version): isTakenFor == "newer"
+      case .earlierSchema: isTakenFor == "earlier"
       case .corrupt: isTakenFor == "damaged"
       default: false
       }

@@ -63,7 +63,6 @@ import TestTurns
       $0.vfs = vfs
       $0.chunkBytes = 5000
       $0.busyTimeout = .milliseconds(2)
-      $0.releasedLifetime = .zero
     }
     let comment: Comment = "\(fault.name), call \(nth)"
     faultvfs_arm(vfs, Int32(fault.kinds), nth, Int32(fault.mode), fault.lasting ? 1 : 0)

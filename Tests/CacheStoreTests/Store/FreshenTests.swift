@@ -31,6 +31,24 @@ import TestTurns
       "the same for sameAs")
   }
 
+  @Test func `law 13: a head that grows makes its room like a body does`() async throws {
+    let fixture = try StoreFixture { $0.maximumBytes = 1 << 20 }
+    let store = fixture.store
+    let (row, body) = try #require(try await store.put("kept", for: .page, at: 1).row)
+    for number in 0..<24 {
+      _ = try await store.put(pattern(30_000), for: RequestKey(target: "https://example.org/\(number)"))
+    }
+    #expect(try await store.entries().count == 25)
+    var update = freshening(row, body, at: 2)
+    update.head.fields.append("X", String(repeating: "y", count: 500_000))
+    #expect(try await store.freshen(update))
+    #expect(try #require(try store.lookupNow(.page).rows.first).fields["X"]?.count == 500_000)
+    let bytes = try fixture.number("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+    #expect(try #require(bytes) <= 1 << 20)
+    #expect(try await store.entries().count < 20)
+    await store.close()
+  }
+
   @Test func `a 304 for a row that is gone says so`() async throws {
     let fixture = try StoreFixture()
     let (row, body) = try #require(try await fixture.store.put("v1", for: .page, at: 1).row)
@@ -75,39 +93,6 @@ import TestTurns
     #expect(Set(found.map(\.variant)) == ["", "accept: a"] && found.allSatisfy { $0.started != .at(3) })
   }
 
-  @Test func `a response takes the place of the program's own row, whose variant is another`() async throws {
-    let fixture = try StoreFixture()
-    let store = fixture.store
-    func putLocal(_ text: String, at instant: Int64) async throws -> Int64 {
-      try #require(
-        try await store.put(text, for: .page, at: instant) {
-          $0.head.version = StoredResponse.localVersion
-          $0.tags = [text]
-        }.row
-      ).rowID
-    }
-    func put(_ text: String, over local: Int64?, at instant: Int64) async throws -> Int64? {
-      try await store.put(text, for: .page, at: instant) {
-        ($0.vary, $0.variant, $0.localRow) = ("accept", "accept: a", local)
-      }.row?.rowID
-    }
-    let local = try await putLocal("mine", at: 1)
-    #expect(try await put("first", over: local, at: 2) == local)
-    #expect(try await store.entries().map(\.tags) == [["mine"]])
-    // With a row in that place already, the program's own goes.
-    let another = try await putLocal("mine too", at: 3)
-    #expect(try await store.lookup(.page).rows.count == 2)
-    #expect(try await put("second", over: another, at: 4) == local)
-    let entry = try #require(try await store.entries().first)
-    #expect(entry.isSound && entry.tags == ["mine", "mine too"])
-    #expect(try await store.lookup(.page).rows.map(\.variant) == ["accept: a"])
-    // What an origin sent stays, whatever the exchange took it for.
-    let row = try #require(try await store.put("origin's", for: .page, at: 5).row).rowID
-    _ = try await put("third", over: row, at: 6)
-    #expect(try await store.lookup(.page).rows.count == 2)
-    #expect(try fixture.remains() == 0)
-  }
-
   @Test func `a 304 pins its row where that is asked for, adds tags, and takes no pin away`() async throws {
     let fixture = try StoreFixture()
     let store = fixture.store
@@ -119,30 +104,6 @@ import TestTurns
       #expect(try await store.freshen(update))
       let entry = try #require(try await store.entries().first)
       #expect(entry.response.isPinned && entry.tags == ["one", "two"], "\(instant)")
-    }
-  }
-
-  @Test func `a response in the place of the program's own row and of another keeps the pin of either`()
-    async throws
-  {
-    for isOwnPinned in [true, false] {
-      let fixture = try StoreFixture()
-      let store = fixture.store
-      _ = try await store.put("theirs", for: .page, at: 1) {
-        ($0.vary, $0.variant) = ("accept", "accept: a")
-        $0.isPinned = !isOwnPinned
-      }
-      let own = try await store.put("own", for: .page, at: 2) {
-        $0.head.version = StoredResponse.localVersion
-        $0.isPinned = isOwnPinned
-      }
-      let ownRow = try #require(own.row).rowID
-      _ = try await store.put("new", for: .page, at: 3) {
-        ($0.vary, $0.variant) = ("accept", "accept: a")
-        $0.localRow = ownRow
-      }
-      #expect(try await store.entries().map(\.response.isPinned) == [true], "\(isOwnPinned)")
-      #expect(try await store.body(of: .page) == "new", "\(isOwnPinned)")
     }
   }
 

@@ -15,10 +15,7 @@ import TestTurns
     var killed = 0
     var verified = 0
     while killed < total {
-      let fixture = try StoreFixture {
-        $0.chunkBytes = 2000
-        $0.releasedLifetime = .zero
-      }
+      let fixture = try StoreFixture { $0.chunkBytes = 2000 }
       var history = WorkerHistory()
       for _ in 0..<min(10, total - killed) {
         killed += 1

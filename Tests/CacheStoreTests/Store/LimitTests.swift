@@ -116,7 +116,7 @@ import TestTurns
       BEGIN;
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
       INSERT INTO last_request SELECT i + 100, 1, 'https://example.org/many/' || i, 'GET', '', 1, '', '', 'boot', i, NULL,
-        '1.1', 200, 'OK', zeroblob(200), 1, 1, 1, 1, 0, i + 100, 500, 0, 0 FROM n;
+        '1.1', 200, 'OK', zeroblob(200), 0, 1, 1, 1, 1, 0, i + 100, 500, 0, 0 FROM n;
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
       INSERT INTO body SELECT i + 100, 1, 0, NULL, NULL, NULL, NULL, 1 FROM n;
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)

@@ -16,7 +16,7 @@ import TestTurns
         PRAGMA synchronous = OFF; PRAGMA cache_size = -64000; BEGIN;
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
         INSERT INTO last_request SELECT i, 1, 'https://example.org/page/' || i, 'GET', '', 1, '', '', 'boot', i, NULL,
-          '1.1', 200, 'OK', zeroblob(200), 1, 1, 1, 1, 0, i, 500, 0, 0 FROM n;
+          '1.1', 200, 'OK', zeroblob(200), 0, 1, 1, 1, 1, 0, i, 500, 0, 0 FROM n;
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
         INSERT INTO body SELECT i, 1, 0, NULL, NULL, NULL, NULL, 1 FROM n;
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))

@@ -5,36 +5,6 @@ import Testing
 import TestTurns
 
 @Suite("Operations of the store", .inTurn) struct OperationTests {
-  @Test func `a store made before there were pauses and partial downloads is read, and gets their tables`()
-    async throws
-  {
-    let fixture = try StoreFixture()
-    _ = try await fixture.store.put("a", for: .page)
-    await fixture.store.close()
-    try fixture.sql("DROP TABLE pause")
-    try fixture.sql("DROP TABLE partial")
-    let later = fixture.another()
-    let found = try later.lookupNow(.page, beforeAsking: "http://a")
-    #expect(found.rows.count == 1 && found.preflight == ResponseStore.Preflight())
-    let account = try #require(found.accountID)
-    #expect(later.preflightNow(accountID: account, responder: "a", target: "t") == ResponseStore.Preflight())
-    #expect(try later.pauseNow(accountName: "", responder: "a") == nil)
-    #expect(try await later.partialBody(accountID: account, key: .page) == nil)
-    let now = StartMark(boot: "b", nanoseconds: 1)
-    #expect(await later.findings(at: now).allSatisfy { $0.severity == .fine })
-    try await later.pause(accountID: account, responder: "a", Pause(heard: now, milliseconds: 5))
-    #expect(try later.pauseNow(accountName: "", responder: "a")?.milliseconds == 5)
-    #expect(await later.findings(at: now).contains { $0.subject == "pause" && $0.severity == .fine })
-    do {
-      let body = try await later.beginBody(
-        accountID: account, partial: .init(key: .page, url: "u", strongETag: "\"1\"", wholeLength: nil))
-      try await body.append(pattern(10))
-    }
-    #expect(try await later.partialBody(accountID: account, key: .page)?.partial.url == "u")
-    #expect(await later.findings(repair: true, at: now).contains { $0.severity == .repaired })
-    #expect(try later.pauseNow(accountName: "", responder: "a") == nil)
-  }
-
   @Test func `a store that is not there answers as an empty one, and is not made`() async throws {
     let fixture = try StoreFixture()
     let store = fixture.store

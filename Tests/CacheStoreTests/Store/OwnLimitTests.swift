@@ -127,26 +127,6 @@ import TestTurns
     #expect(try await store.entries().isEmpty)
   }
 
-  @Test func `a store without the table has none, is no damage, and gets it when one is set`() async throws {
-    let fixture = try StoreFixture { $0.maximumRows = 5 }
-    try await fill(fixture.store, 3)
-    try fixture.sql("DROP TABLE store_limit")
-    let later = fixture.another()
-    #expect(try await later.limits().own == StoreLimits())
-    try await fill(later, 8)
-    await later.performMaintenance(budget: .seconds(60))
-    #expect(try await later.entries().count == 5)
-    #expect(await later.findings().allSatisfy { $0.severity == .fine })
-    try await later.setLimits(StoreLimits(maximumRows: 2))
-    #expect(try await fixture.another().limits().own.maximumRows == 2)
-    #expect(try await later.entries().count == 2)
-    let text = try fixture.sql("SELECT sql FROM sqlite_schema WHERE name = 'store_limit'").first?.first?.text
-    let made = try StoreFixture()
-    _ = try await made.store.accountID(named: "")
-    #expect(
-      try text == made.sql("SELECT sql FROM sqlite_schema WHERE name = 'store_limit'").first?.first?.text)
-  }
-
   @Test func `before a body is found too large the limit is read anew`() async throws {
     let fixture = try StoreFixture { $0.maximumBytes = 4 << 20 }
     let store = fixture.store

@@ -30,11 +30,11 @@ import TestTurns
     Change("the first use of a row", refused: "INSERT ON last_use") { store, _, _ in
       _ = try await store.put("new", for: .other, at: 2)
     },
-    Change("the variant of the program's own row", refused: "UPDATE OF variant ON last_request") {
-      store, row, _ in
+    Change("the variant of a row that is replaced", refused: "UPDATE OF variant ON last_request") {
+      store, _, _ in
       _ = try await store.put("theirs", for: .short, at: 2) {
         ($0.vary, $0.variant) = ("v", "v: a")
-        $0.localRow = row
+        $0.replaces = { _, _ in true }
       }
     },
     Change("the variant that a 304 names", refused: "UPDATE OF variant ON last_request") { store, row, body in
@@ -154,28 +154,6 @@ import TestTurns
     // Another connection, which nobody asks.
     _ = try await store.put("c", for: .page, at: 3)
     #expect(try fixture.number("SELECT page_count FROM pragma_page_count") ?? 0 <= 64)
-    await store.close()
-  }
-
-  @Test func `a table of limits that cannot be made is told as that, and not taken for damage`()
-    async throws
-  {
-    let fixture = try StoreFixture()
-    _ = try await fixture.store.put("a", for: .page)
-    await fixture.store.close()
-    try fixture.sql("DROP TABLE store_limit")
-    let store = fixture.another()
-    _ = try await store.accountID(named: "")
-    try await store.writer.perform { (connection) throws(CacheStoreError) in
-      _ = sqlite3_set_authorizer(
-        connection.handle,
-        { _, action, _, _, _, _ in action == SQLITE_CREATE_TABLE ? SQLITE_DENY : SQLITE_OK }, nil)
-    }
-    await #expect { try await store.setLimits(StoreLimits(maximumRows: 2)) } throws: {
-      ($0 as? CacheStoreError)?.reason == .cannotOpen
-    }
-    try await store.setLimits(StoreLimits(maximumRows: 2))
-    #expect(try await store.limits().own == StoreLimits(maximumRows: 2))
     await store.close()
   }
 

@@ -150,7 +150,7 @@ import Testing
     #expect(found.contains { $0.subject == "checksums" && $0.severity == .repaired }, "\(found)")
     #expect(try await store.entries().map(\.key) == [.other])
     #expect(try await store.body(of: .other) == "sound")
-    // A body that is released is collected ten minutes later.
+    // A body that is released is collected once nobody reads it.
     let released = """
       SELECT count(*) FROM body JOIN last_request ON body_id = body.id WHERE released_at_ms IS NOT NULL
       """

@@ -155,7 +155,7 @@ import TestTurns
       perform: { filled in
         _ = try await filled.store.put("theirs", for: .short, at: 9) {
           ($0.vary, $0.variant) = ("v", "v: a")
-          $0.localRow = filled.row
+          $0.replaces = { _, _ in true }
         }
       }),
     Operation(
@@ -167,7 +167,7 @@ import TestTurns
       perform: { filled in
         _ = try await filled.store.put("theirs", for: .short, at: 9) {
           ($0.vary, $0.variant) = ("v", "v: a")
-          $0.localRow = filled.row
+          $0.replaces = { _, _ in true }
         }
       }),
     Operation(name: "a download in place of one that was cut off") { filled in

@@ -63,7 +63,7 @@ import Testing
   // MARK: 8
 
   @Test func `law 8: an exchange that began earlier does not overwrite a later one's row`() async throws {
-    let temporary = try StoreFixture { $0.releasedLifetime = .zero }
+    let temporary = try StoreFixture()
     _ = try await temporary.store.put("later", for: .page, at: 10)
     #expect(try await temporary.store.put("earlier", for: .page, at: 9) == .superseded)
     #expect(try await temporary.store.body(of: .page) == "later")
@@ -300,27 +300,6 @@ import Testing
     } throws: {
       ($0 as? CacheStoreError)?.reason == .replaced
     }
-  }
-
-  @Test func `law 10: a replaced long body is kept ten minutes for its readers`() async throws {
-    let clock = TestClock()
-    let temporary = try StoreFixture {
-      $0.chunkBytes = 1000
-      $0.now = { clock.now }
-    }
-    let store = temporary.store
-    _ = try await store.put(pattern(3000), for: .page)
-    let row = try #require(try store.lookupNow(.page).rows.first)
-    _ = try await store.put("short", for: .page, at: 2)
-    clock.now += 599_000
-    await store.performMaintenance(budget: .seconds(60))
-    #expect(try await store.wholeBody(row) == pattern(3000))
-    clock.now += 2_000
-    await store.performMaintenance(budget: .seconds(60))
-    await #expect { try await store.chunk(1, of: row.body.id) } throws: {
-      ($0 as? CacheStoreError)?.reason == .replaced
-    }
-    #expect(try temporary.number("SELECT count(*) FROM chunk") == 1)
   }
 }
 

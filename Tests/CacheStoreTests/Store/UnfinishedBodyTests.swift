@@ -57,6 +57,37 @@ import TestTurns
     #expect(try fixture.number("SELECT count(*) FROM body") == 1)
   }
 
+  @Test(
+    "law 10: a cut-off download of which anything was damaged is not resumed, and is collected",
+    arguments: [
+      "UPDATE partial SET fields = CAST(replace(CAST(fields AS TEXT), 'good', 'EVIL') AS BLOB)",
+      "UPDATE partial SET fields = CAST('no field line' AS BLOB)", "UPDATE partial SET url = url || '/'",
+      "UPDATE partial SET variant = 'a: b'", "UPDATE body SET partial_etag = '\"2\"'",
+      "UPDATE body SET partial_bytes = 20", "UPDATE body SET partial_bytes = NULL",
+      "UPDATE partial SET checksum = checksum + 1",
+    ])
+  func damagedHead(change: String) async throws {
+    let fixture = try StoreFixture()
+    let account = try await fixture.store.accountID(named: "")
+    let partial = UnfinishedBody.Partial(
+      key: .page, url: RequestKey.page.target, fields: ["X": "good"], strongETag: "\"1\"", wholeLength: 30)
+    let body = try await fixture.store.beginBody(accountID: account, partial: partial)
+    try await body.append(pattern(10))
+    body.end()
+    await fixture.store.whenIdle()
+    let store = fixture.another()
+    let found = try #require(try await store.partialBody(accountID: account, key: .page))
+    #expect(found.partial == partial)
+    found.body.end()
+    await store.whenIdle()
+    try fixture.sql(change)
+    #expect(try await store.partialBody(accountID: account, key: .page) == nil)
+    await store.performMaintenance(budget: .seconds(60))
+    #expect(try fixture.number("SELECT count(*) FROM chunk") == 0)
+    await store.close()
+    await fixture.store.close()
+  }
+
   @Test func `a cut-off download is resumed by another process, and by one at a time`() async throws {
     let fixture = try StoreFixture()
     let account = try await fixture.store.accountID(named: "")

@@ -67,6 +67,11 @@ final class StoreFixture: Sendable {
       "store.sqlite", at: Int(root - 1) * bytesOfPage, with: Array(repeating: 0xFF, count: bytesOfPage))
   }
 
+  /// How SQLite goes about a statement.
+  func plan(_ text: String) throws -> [String] {
+    try RawDatabase(path).rows("EXPLAIN QUERY PLAN " + text).map { "\($0[3])" }
+  }
+
   struct NotThere: Error { let text: String }
 
   /// What nobody needs and nothing will ever collect: bodies without a row that are not being received and cannot be

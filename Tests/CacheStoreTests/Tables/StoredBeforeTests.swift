@@ -1,202 +1,114 @@
 import CacheStore
+import Guards
 import PlatformFoundation
 import TestSupport
-import Testing
 import TestTurns
+import Testing
 
-/// What an earlier release stored is read and written by this one. The file was made by `Fixtures/make.py`, and stays.
-@Suite("A store that was written before", .inTurn) struct StoredBeforeTests {
-  private static let origin = "http://127.0.0.1:45093"
-
-  /// What is known of a row; its times and the like are compared with the columns.
-  private struct Row: Hashable {
-    var target: String
-    var account = ""
-    var method = "GET"
-    var extra = ""
-    var isGood = true
-    var variant = ""
-    var vary = ""
-    var responseURL: String?
-    var status = 200
-    var isInvalid = false
-    var isPinned = false
-    var tags: [String] = []
-    var body: Data
-
-    init(_ target: String, _ body: Data, _ change: (inout Row) -> Void = { _ in }) {
-      self.target = target.hasPrefix("/") ? origin + target : target
-      self.body = body
-      change(&self)
+/// What an earlier revision of the schema wrote. No release has it, so nothing of it is carried over.
+@Suite("A store of an earlier revision", .inTurn) struct StoredBeforeTests {
+  /// A copy of such a store, with what may stand beside one, and what the store tells.
+  private final class Copy {
+    private final class Events: Sendable {
+      private let noted = Guarded<[StoreEvent]>([])
+      var all: [StoreEvent] { noted.withLock { $0 } }
+      func note(_ event: StoreEvent) { noted.withLock { $0.append(event) } }
     }
 
-    init(_ target: String, _ body: String, _ change: (inout Row) -> Void = { _ in }) {
-      self.init(target, Data(body.utf8), change)
+    let fixture: StoreFixture
+    private let events = Events()
+
+    init(isReadOnly: Bool = false, isUntrusted: Bool = false) throws {
+      let events = events
+      fixture = try StoreFixture {
+        $0.onEvent = { events.note($0) }
+        ($0.isReadOnly, $0.isUntrusted) = (isReadOnly, isUntrusted)
+      }
+      let folder = "/" + #filePath.split(separator: "/").dropLast(2).joined(separator: "/") + "/Fixtures"
+      let bytes = try Data(contentsOf: URL(filePath: "\(folder)/schema-1.sqlite"))
+      let path = try fixture.files.write(bytes, to: "store.sqlite")
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+      try fixture.files.write("counts of its rows", to: "store.sqlite.uses")
     }
 
-    init(_ entry: StoredEntry, _ row: StoredResponse, body: Data) {
-      target = entry.key.target
-      account = entry.key.account
-      method = entry.key.method
-      extra = entry.key.extra
-      isGood = row.isGood
-      variant = row.variant
-      vary = row.vary
-      responseURL = row.responseURL
-      status = row.status
-      isInvalid = row.isInvalid
-      isPinned = row.isPinned
-      tags = entry.tags
-      self.body = body
-    }
+    var told: [StoreEvent] { events.all }
   }
 
-  private static let long = Data((0..<2500).map { UInt8($0 % 251) })
-  private static let rows: Set<Row> = [
-    Row("/short", "short\n") {
-      $0.tags = ["first", "second"]
-      $0.isPinned = true
-    },
-    Row("/empty", ""),
-    Row("/of-alice", "for alice\n") {
-      $0.account = "alice"
-      $0.tags = ["first"]
-    },
-    Row("/in-languages", "in de\n") {
-      $0.variant = "accept-language: de"
-      $0.vary = "accept,accept-language"
-    },
-    Row("/in-languages", "in en\n") {
-      $0.variant = "accept-language: en"
-      $0.vary = "accept,accept-language"
-    },
-    Row("/moved", "short\n") { $0.responseURL = "\(origin)/short" },
-    Row("/moved", "") {
-      $0.extra = "no-location"
-      $0.isGood = false
-      $0.status = 301
-    },
-    Row("/missing", "missing\n") {
-      $0.isGood = false
-      $0.status = 404
-    },
-    Row("/changed", "before the change\n") { $0.isInvalid = true },
-    Row("/search", "asked: question\n") {
-      $0.method = "POST"
-      $0.extra = "body=32:03f79989c5bcc3cac7aaa54693feaeb1"
-    },
-    Row("key:named", "under a key\n") { $0.responseURL = "\(origin)/named" },
-    Row("/long", long),
-  ]
+  @Test func `the first write begins it anew, and tells that in one line that names no damage`() async throws
+  {
+    let copy = try Copy()
+    let store = copy.fixture.store
+    _ = try await store.put("new", for: .page)
+    #expect(try await store.entries().map(\.key) == [.page])
+    #expect(copy.told == [.begunAnew(path: copy.fixture.path)])
+    let line = try #require(copy.told.first).message
+    #expect(line.contains(copy.fixture.path) && !line.contains("damage") && !line.contains("\n"))
+    #expect(await store.findings().allSatisfy { $0.severity == .fine })
+    #expect(!copy.fixture.files.contains("store.sqlite.uses"))
+    #expect(try copy.fixture.files.names().filter { $0.contains("damaged") || $0.contains("repaired") } == [])
+  }
 
-  /// A copy of the file, with a store on it.
-  private static func copy() throws -> StoreFixture {
-    let folder = "/" + #filePath.split(separator: "/").dropLast(2).joined(separator: "/") + "/Fixtures"
+  @Test func `a look that may wait begins it anew, and one that may not says what it is`() async throws {
+    let copy = try Copy()
+    let store = copy.fixture.store
+    #expect { try store.lookupNow(.page) } throws: {
+      ($0 as? CacheStoreError)?.reason == .earlierSchema && ($0 as? CacheStoreError)?.mayPass == true
+    }
+    #expect(try await store.lookup(.page).rows.isEmpty)
+    #expect(copy.told == [.begunAnew(path: copy.fixture.path)])
+    #expect(try store.lookupNow(.page).rows.isEmpty)
+  }
+
+  @Test func `processes that come upon it at once begin it anew once`() async throws {
+    let copy = try Copy()
+    let stores = (0..<6).map { _ in copy.fixture.another() }
+    await withTaskGroup { group in
+      for (index, store) in stores.enumerated() {
+        group.addTask {
+          _ = try? await store.put("x", for: RequestKey(target: "https://example.org/\(index)"))
+        }
+      }
+    }
+    #expect(try await copy.fixture.store.entries().count == 6)
+    #expect(copy.told.count == 1)
+  }
+
+  @Test func `a repair that a person asks for begins it anew`() async throws {
+    let copy = try Copy()
+    let before = await copy.fixture.store.findings()
+    #expect(before.contains { $0.severity == .wrong && $0.message.contains("earlier version") })
+    #expect(before.allSatisfy { !$0.message.contains("damaged") })
+    #expect(await copy.fixture.store.findings(repair: true).contains { $0.severity == .repaired })
+    #expect(copy.told == [.begunAnew(path: copy.fixture.path)])
+  }
+
+  @Test(arguments: [false, true])
+  func `where it may only be read it is left as it is, and said not to be damaged`(isUntrusted: Bool)
+    async throws
+  {
+    let copy = try Copy(isReadOnly: true, isUntrusted: isUntrusted)
+    let bytes = try copy.fixture.files.bytes(of: "store.sqlite")
+    await #expect { try await copy.fixture.store.lookup(.page) } throws: {
+      let error = $0 as? CacheStoreError
+      return error?.reason == .earlierSchema && error?.message.contains("damage") == false
+    }
+    #expect(try copy.fixture.files.bytes(of: "store.sqlite") == bytes && copy.told.isEmpty)
+  }
+
+  /// Whoever changes a statement of `schema.sql` raises `user_version` there and in `Schema.version`, and writes the new
+  /// checksum here: a store with other statements under the same number would be taken for a damaged one.
+  @Test func `the revision is another one for each text of the schema`() async throws {
     let fixture = try StoreFixture()
-    let path = try fixture.files.write(
-      Data(contentsOf: URL(filePath: "\(folder)/schema-1.sqlite")), to: "store.sqlite")
-    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-    return fixture
-  }
-
-  /// Every row as it is read: through the list, the look-up and the chunks of its body.
-  private static func read(_ store: ResponseStore) async throws -> [(row: Row, response: StoredResponse)] {
-    var read: [(Row, StoredResponse)] = []
-    for entry in try await store.entries() {
-      #expect(entry.isSound, "\(entry.key.target)")
-      let found = try await store.lookup(entry.key)
-      #expect(found.damaged == 0, "\(entry.key.target)")
-      let response = try #require(found.rows.first { $0.id == entry.rowID }, "\(entry.key.target)")
-      read.append((Row(entry, response, body: try await store.wholeBody(response)), response))
+    _ = try await fixture.store.accountID(named: "")
+    let statements = try fixture.sql("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").map
+    {
+      $0.first?.text?.split(separator: "\n").map { line in
+        line.prefix(upTo: line.firstRange(of: "--")?.lowerBound ?? line.endIndex).split(separator: " ")
+          .joined(separator: " ")
+      }.joined(separator: " ") ?? ""
     }
-    return read
-  }
-
-  @Test func `every row is found whole, with its body, tags and pin`() async throws {
-    let fixture = try Self.copy()
-    let read = try await Self.read(fixture.store)
-    #expect(read.count == Self.rows.count)
-    for (row, _) in read where !Self.rows.contains(row) { Issue.record("read otherwise: \(row)") }
-    #expect(Set(read.map(\.row)) == Self.rows)
-  }
-
-  @Test func `every head is what stands in its columns`() async throws {
-    let fixture = try Self.copy()
-    for (_, response) in try await Self.read(fixture.store) {
-      let columns = try fixture.sql(
-        """
-        SELECT account_id, started_boot, started_ns, http_version, status, reason, fields, requested_at_ms, received_at_ms,
-          changed_at_ms, exchange_ms, body_id, body_bytes FROM last_request WHERE id = \(response.id)
-        """)
-      #expect(
-        columns == [
-          [
-            .integer(response.accountID), .text(response.started.boot),
-            .integer(response.started.nanoseconds), .text(response.httpVersion),
-            .integer(Int64(response.status)), .text(response.reason), .blob(response.fields.wire),
-            .integer(response.requestedAt), .integer(response.receivedAt), .integer(response.changedAt),
-            .integer(response.exchangeMilliseconds), .integer(response.body.id),
-            .integer(response.body.length),
-          ]
-        ], "\(response.id)")
-    }
-    let short = try #require(
-      try await fixture.store.lookup(RequestKey(target: "\(Self.origin)/short")).rows.first)
-    #expect(short.fields["X-Name"] == "Jürgen", "ISO 8859-1, as it came")
-    #expect(short.fields["ETag"] == "\"short\"")
-  }
-
-  @Test func `nothing is wrong with it, and nothing is left over`() async throws {
-    let fixture = try Self.copy()
-    let findings = await fixture.store.findings()
-    #expect(findings.filter { $0.severity != .fine } == [])
-    #expect(try fixture.remains() == 0)
-  }
-
-  @Test(arguments: ["/short", "/long"]) func `a row is overwritten, and keeps its tags and its pin`(
-    target: String
-  ) async throws {
-    let fixture = try Self.copy()
-    let key = RequestKey(target: Self.origin + target)
-    let written = try await fixture.store.put("new", for: key) { $0.tags = ["third"] }
-    #expect(written.row != nil)
-    await fixture.store.close()
-
-    var expected = Self.rows
-    var old = try #require(expected.first { $0.target == key.target })
-    expected.remove(old)
-    old.body = Data("new".utf8)
-    old.tags.append("third")
-    expected.insert(old)
-    #expect(Set(try await Self.read(fixture.another()).map(\.row)) == expected)
-  }
-
-  @Test(arguments: ["/short", "/long", "/changed"]) func `a row is freshened, and keeps its body`(
-    target: String
-  ) async throws {
-    let fixture = try Self.copy()
-    let key = RequestKey(target: Self.origin + target)
-    let before = try #require(try await fixture.store.lookup(key).rows.first)
-    let head = ReceivedHead(
-      status: 304, fields: ["ETag": "\"new\""], started: StartMark(boot: "another boot", nanoseconds: 1),
-      requestedAt: before.receivedAt + 5, receivedAt: before.receivedAt + 7)
-    let freshening = ResponseStore.Freshening(rowID: before.id, body: before.body, head: head)
-    #expect(try await fixture.store.freshen(freshening))
-    await fixture.store.close()
-
-    let store = fixture.another()
-    let after = try #require(try await store.lookup(key).rows.first)
-    #expect(after.fields == ["ETag": "\"new\""])
-    #expect(after.requestedAt == before.receivedAt + 5 && after.receivedAt == before.receivedAt + 7)
-    #expect(
-      after.changedAt == before.changedAt && after.status == before.status && after.reason == before.reason)
-    #expect(after.body == before.body && !after.isInvalid)
-    let expected = Set(
-      Self.rows.map { row in
-        var row = row
-        if row.target == key.target { row.isInvalid = false }
-        return row
-      })
-    #expect(Set(try await Self.read(store).map(\.row)) == expected)
+    let text = Array(statements.joined(separator: ";").utf8)
+    let revision = try fixture.number("PRAGMA user_version")
+    #expect(revision == 2 && ResponseStore.leaseHash(text) == 0, "\(ResponseStore.leaseHash(text))")
   }
 }

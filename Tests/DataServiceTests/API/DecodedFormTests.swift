@@ -133,6 +133,40 @@ import TestTurns
     await fixture.service.close()
   }
 
+  private struct Old: Decodable, Sendable { var edition: Int }
+  private struct New: Decodable, Sendable, Equatable {
+    var edition: Int
+    var headline: String
+  }
+
+  @Test(
+    "a stored body that a load's decoder refuses lends it no validator",
+    arguments: [
+      .storedThenFresh, .storedThenFresh(ifOlderThan: .seconds(9)), .freshOnly, .freshElseStored(),
+      .storedElseFresh(maxAge: .seconds(9)), .http,
+    ] as [FetchPolicy])
+  func changedType(policy: FetchPolicy) async throws {
+    let body = Mutex(#"{"edition":1}"#)
+    let fields: HTTPFields = ["ETag": "\"1\"", "Cache-Control": "max-age=0"]
+    let fixture = try ServiceFixture.scripted { request, _ in
+      request.fields["If-None-Match"] == "\"1\""
+        ? .answer("", status: 304, fields) : .answer(body.withLock { $0 }, fields)
+    }
+    var request = DataService.Request(try #require(URL(string: "http://origin.test/news")))
+    request.limits.retries = 0
+    #expect(try await fixture.service.response(for: request, as: Old.self).value.edition == 1)
+    // The new release of the program wants more of the record, whose validator is of its time of change.
+    body.withLock { $0 = #"{"edition":1,"headline":"hi"}"# }
+    let wanted = New(edition: 1, headline: "hi")
+    #expect(try await fixture.service.response(for: request, as: New.self, policy: policy).value == wanted)
+    #expect(fixture.requests.count <= 3 && fixture.requests.last?.fields["If-None-Match"] == nil)
+    #expect(try await fixture.service.response(for: request, as: New.self, policy: .storedOnly).value == wanted)
+    // What it can use is validated as ever.
+    _ = try await fixture.service.response(for: request, as: New.self, policy: .freshOnly)
+    #expect(fixture.requests.last?.fields["If-None-Match"] == "\"1\"")
+    await fixture.service.close()
+  }
+
   private func stored(_ fixture: ServiceFixture, _ request: DataService.Request) -> [String?] {
     [
       fixture.service.storedResponse(for: request, as: Feed.self)?.value.items.joined(),

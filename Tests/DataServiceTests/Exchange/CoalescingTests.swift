@@ -11,7 +11,7 @@ import TestTurns
 /// Law 7 in a process, and what observers see.
 @Suite("Coalescing: one exchange for loads alike in all that shapes it", .inTurn)
 struct CoalescingTests {
-  private static let url = "http://origin.test/item"
+  private static let url = "https://origin.test/item"
 
   @Test func `loads alike share one exchange, each with its own policy`() async throws {
     let mayAnswer = Gate()
@@ -43,6 +43,8 @@ struct CoalescingTests {
     Difference("a field", { $0.fields = ["Accept-Language": "fr"] }),
     Difference("a limit", { $0.limits.bodyBytes = 17 }),
     Difference("--insecure", { $0.connection.isInsecure = true }),
+    Difference("a proxy", { $0.connection.proxy = "http://p:1" }),
+    Difference("whom is trusted", { $0.connection.certificateAuthorityFile = "/etc/passwd" }),
     Difference("a unix socket", { $0.connection.unixSocket = "/nowhere" }),
     Difference(
       "--resolve",
@@ -147,6 +149,55 @@ struct CoalescingTests {
     }
     // Every one of them was over, or this line is not reached; and none is still known to the service.
     await fixture.service.close()
+  }
+
+  @Test func `law 7: fresh-only loads share an exchange that waits for a place, and others join it`()
+    async throws
+  {
+    let (isQueued, hasPlace) = (Gate(), Gate())
+    let fixture = try ServiceFixture.scripted { request, number async throws(DataServiceError) in
+      if number == 1 {
+        request.onPlace?(true)
+        isQueued.open()
+        await hasPlace.wait()
+        request.onPlace?(false)
+      }
+      return .answer("body \(number)")
+    }
+    let url = try #require(URL(string: Self.url))
+    async let first = fixture.outline(url, policy: .freshOnly)
+    await isQueued.wait()
+    async let second = fixture.outline(url, policy: .freshOnly)
+    await fixture.traced("joining")
+    async let third = fixture.outline(url)
+    await fixture.traced("joining", times: 2)
+    hasPlace.open()
+    #expect(await [first, second, third] == Array(repeating: ["fresh(body 1, new)"], count: 3))
+    #expect(fixture.requests.count == 1)
+  }
+
+  @Test func `law 7: fresh-only goes beside an exchange that has asked, which others still join`()
+    async throws
+  {
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    let fixture = try ServiceFixture.scripted { _, number async throws(DataServiceError) in
+      if number == 1 {
+        isAsked.open()
+        await mayAnswer.wait()
+      }
+      return .answer("body \(number)")
+    }
+    let url = try #require(URL(string: Self.url))
+    async let first = fixture.outline(url, policy: .freshOnly)
+    await isAsked.wait()
+    #expect(await fixture.outline(url, policy: .freshOnly) == ["fresh(body 2, new)"])
+    async let third = fixture.outline(url, policy: .freshElseStored(within: nil))
+    await fixture.traced("joining")
+    mayAnswer.open()
+    #expect(await first == ["fresh(body 1, changed)"])
+    #expect(await third == ["fresh(body 1, changed)"])
+    #expect(fixture.requests.count == 2)
+    #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(body 2)"], "law 8")
   }
 }
 

@@ -353,10 +353,7 @@ import TestTurns
     await leader.service.close()
   }
 
-  @Test(
-    "law 8: of a store that is silent when the waiting begins, only what began since is the leader's answer",
-    arguments: [(0, true), (2, false)] as [(Int64, Bool)])
-  func silentStore(earlier: Int64, isAnswer: Bool) async throws {
+  @Test func `law 7: where the store is silent when the waiting begins, each goes alone`() async throws {
     let transport = ScriptedTransport { _, number in .answer("body \(number)") }
     let clock = VirtualClock()
     let leader = try ServiceFixture(transport: transport, timekeeper: clock)
@@ -372,22 +369,43 @@ import TestTurns
     let (lease, _) = try lease(url, in: leader)
     clock.advance(by: .seconds(1))
     let followed = await begunWithoutRow(url, follower, clock)
-    let madeAt = clock.bootNanoseconds
     await clock.whenPending(within: .seconds(2))
     clock.advance(by: .seconds(2))
-    await follower.traced("waiting for another")
+    await follower.traced("goes alone: the store does not answer")
+    await follower.traced("request to origin.test")
     follower.service.store.resumeForTesting()
-    await follower.traced("a response is stored")
-    await clock.whenPending(within: .milliseconds(5))
-    let write = ResponseStore.Write(
-      accountID: try await leader.service.store.accountID(named: ""),
-      key: try leader.service.core.prepare(DataService.Request(url), policy: .storedOnly).key,
-      started: StartMark(boot: clock.bootID, nanoseconds: madeAt - earlier), status: 200, fields: [:],
-      receivedAt: clock.wallMilliseconds, body: .bytes(Data("theirs".utf8)))
-    _ = try await leader.service.store.overwrite(write)
+    #expect(await followed.value == ["stored(body 1)", "fresh(body 3, changed)"])
     lease.release()
-    let (outline, _) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
-    #expect(outline == ["stored(body 1)", "fresh(\(isAnswer ? "theirs" : "body 3"), changed)"])
+    await follower.service.close()
+    await leader.service.close()
+  }
+
+  @Test func `law 7: a silent store is waited for no longer than half of the time that the load has`()
+    async throws
+  {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let clock = VirtualClock()
+    let leader = try ServiceFixture(transport: transport, timekeeper: clock)
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock) {
+      $0.timeouts = InternalTimeouts()
+    }
+    let url = try #require(URL(string: "http://origin.test/item"))
+    #expect(await leader.outline(url) == ["fresh(body 1, new)"])
+    #expect(
+      await follower.outline(try #require(URL(string: "http://origin.test/other"))) == ["fresh(body 2, new)"])
+    let (lease, _) = try lease(url, in: leader)
+    follower.service.store.suspendForTesting()
+    let followed = Task { await follower.outline(url, policy: .freshElseStored(within: .seconds(1))) }
+    await clock.whenPending(for: .milliseconds(20))
+    clock.advance(by: .milliseconds(20))
+    await clock.whenPending(for: .milliseconds(490))
+    clock.advance(by: .milliseconds(490))
+    await follower.traced("goes alone: the store does not answer")
+    let (outline, passed) = try await clock.passing(longest: .seconds(2)) { await followed.value }
+    #expect(outline == ["fresh(body 3, new)"])
+    #expect(passed <= .milliseconds(500), "\(passed)")
+    follower.service.store.resumeForTesting()
+    lease.release()
     await follower.service.close()
     await leader.service.close()
   }
@@ -584,6 +602,48 @@ import TestTurns
     #expect(try store.leaseEndedWithoutRow(hash, since: 1, now: .max))
     mayEnd.open()
     #expect(await led.value == ["fresh(, new)"])
+    await leader.service.close()
+  }
+
+  @Test
+  func `law 7: of those that want nothing older and wait behind another process, one asks and all share it`()
+    async throws
+  {
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      if number == 2 {
+        isAsked.open()
+        await mayAnswer.wait()
+      }
+      return .answer("body \(number)")
+    }
+    let clock = VirtualClock()
+    let leader = try leader(transport, clock)
+    let url = try #require(URL(string: "http://origin.test/item"))
+    #expect(await leader.outline(url) == ["fresh(body 1, new)"])
+    clock.advance(by: .seconds(1))
+    async let led = leader.outline(url, policy: .freshOnly)
+    await isAsked.wait()
+    var followers: [ServiceFixture] = []
+    var tasks: [Task<[String], Never>] = []
+    for _ in 0..<4 {
+      clock.advance(by: .milliseconds(1))
+      let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
+      followers.append(follower)
+      tasks.append(Task { await follower.outline(url, policy: .freshOnly) })
+      await follower.traced("waiting for another")
+    }
+    clock.advance(by: .milliseconds(1))
+    mayAnswer.open()
+    #expect(await led == ["fresh(body 2, changed)"])
+    let (outlines, _) = try await clock.passing(longest: .seconds(20)) { [tasks] in
+      var outlines: [[String]] = []
+      for task in tasks { outlines.append(await task.value) }
+      return outlines
+    }
+    #expect(outlines == Array(repeating: ["fresh(body 3, changed)"], count: 4))
+    #expect(transport.requests.count == 3)
+    for follower in followers { await follower.service.close() }
     await leader.service.close()
   }
 }

@@ -59,6 +59,16 @@ import TestTurns
     lie("another variant", ["Vary": "Accept-Language"]), lie("of no variant", ["Vary": "*"]),
     lie("several parts", ["Content-Type": "multipart/byteranges; boundary=x"]),
     lie("not to be stored", ["Cache-Control": "no-store"]),
+    Lie(testDescription: "a part that calls itself the whole") { start in
+      .answer(
+        String(repeating: "x", count: content.count - start),
+        ["ETag": "\"v\"", "Content-Range": "bytes \(start)-8999/9000"])
+    },
+    Lie(testDescription: "such a part, as 226") { start in
+      .answer(
+        String(repeating: "x", count: content.count - start), status: 226,
+        ["ETag": "\"v\"", "Content-Range": "bytes \(start)-8999/9000"])
+    },
     Lie(testDescription: "416") { _ in .answer("no", status: 416, ["Content-Range": "bytes */9000"]) },
     Lie(testDescription: "416 alone") { _ in .answer("no", status: 416) },
   ]
@@ -219,7 +229,7 @@ import TestTurns
     let (fixture, transport) = try Self.fixture { _, number throws(DataServiceError) in
       var response = ResumedReply.whole(
         Self.content, ["ETag": "\"v\""], cutAt: number == 1 ? Self.cut : nil)
-      response.wasDecodedUnasked = true
+      response.isDecoded = true
       return response
     }
     let request = try Self.request { $0.connection.isCompressed = false }

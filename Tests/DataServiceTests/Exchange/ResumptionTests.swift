@@ -18,6 +18,10 @@ import TestTurns
     var isResumable = true
   }
 
+  private static let secure: @Sendable (inout DataService.Request) -> Void = {
+    $0.url = URL(string: "https://a.test/big") ?? $0.url
+  }
+
   static let pairs: [Pair] = [
     Pair(testDescription: "a unix socket", first: { $0.connection.unixSocket = "/evil" }, second: { _ in }),
     Pair(
@@ -54,10 +58,27 @@ import TestTurns
       second: { _ in }, isResumable: false),
     Pair(
       testDescription: "other authorities",
-      first: { $0.connection.certificateAuthorityFile = "/etc/passwd" }, second: { _ in }),
+      first: {
+        secure(&$0)
+        $0.connection.certificateAuthorityFile = "/etc/passwd"
+      },
+      second: {
+        secure(&$0)
+        $0.connection.certificateAuthorityFile = "/etc/group"
+      }),
     Pair(
-      testDescription: "a client certificate", first: { $0.connection.clientCertificateFile = "/etc/passwd" },
-      second: { _ in }),
+      testDescription: "authorities of the environment",
+      first: {
+        secure(&$0)
+        $0.connection.isMachineTrust = true
+        $0.connection.certificateAuthorityFolder = "/etc"
+      }, second: secure),
+    Pair(
+      testDescription: "a client certificate",
+      first: {
+        secure(&$0)
+        $0.connection.clientCertificateFile = "/etc/passwd"
+      }, second: secure),
     Pair(
       testDescription: "another's credentials", first: { $0.fields = ["Authorization": "Bearer evil"] },
       second: { $0.fields = ["Authorization": "Bearer good"] }),

@@ -115,7 +115,7 @@ import Testing
     let other = try ServiceFixture(store: fixture.store, transport: newest)
     let url = try #require(URL(string: Self.url))
     _ = await fixture.outline(url)
-    happening.set { _ = await other.outline(url, policy: .freshOnly) }
+    happening.set { _ = await other.outline(url, policy: .freshOnly, configure: apart) }
     let deliveries = await fixture.deliveries(url) { $0.isPinned = true }
     #expect(deliveries.map(\.outline) == ["stored(body 1)", "fresh(newest, changed)"])
     #expect(try fixture.store.value("SELECT pinned FROM last_request") == 1, "as this load wants it")
@@ -138,7 +138,7 @@ import Testing
     _ = await fixture.outline(url)
     let store = fixture.store
     happening.set {
-      _ = await other.outline(url, policy: .freshOnly)
+      _ = await other.outline(url, policy: .freshOnly, configure: apart)
       try? store.execute("CREATE TRIGGER full BEFORE INSERT ON tag BEGIN SELECT RAISE(FAIL, 'no room'); END")
     }
     let outline = await fixture.outline(url) { $0.tags = ["news"] }
@@ -187,7 +187,10 @@ import Testing
     _ = await fixture.outline(url, configure: alice)
     happening.set {
       _ = try? await other.service.signOut(.named("alice"))
-      _ = await other.outline(url, policy: .freshOnly, configure: alice)
+      _ = await other.outline(url, policy: .freshOnly) {
+        alice(&$0)
+        apart(&$0)
+      }
     }
     #expect(await fixture.outline(url, policy: .freshOnly, configure: alice) == ["failure(signedOut)"])
     #expect(theirs.requests.count == 1)
@@ -323,3 +326,6 @@ import Testing
     await fixture.service.close()
   }
 }
+
+/// Makes a load unlike others of its key, so that it does not wait for theirs.
+private let apart: @Sendable (inout DataService.Request) -> Void = { $0.fields["X-Other"] = "1" }

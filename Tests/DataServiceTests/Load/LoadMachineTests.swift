@@ -113,6 +113,25 @@ import TestTurns
         == [.startExchange, .prepareStored, .deliverStored, .deliverDeadline, .end])
   }
 
+  @Test func `past the deadline a silent store is waited for a moment more, and then no longer`() {
+    let answered: [Event] = [.storeAnswered(.candidate(isYoung: true)), .storedPrepared(true)]
+    let policy = FetchPolicy.freshElseStored(within: .seconds(1))
+    let late: [Event] = [.storeIsSlow, .deadlinePassed, .storeIsTooLate]
+    #expect(effects(policy, late + answered) == [.startExchange, .boundStoreWait, .deliverDeadline, .end])
+    #expect(
+      effects(policy, [.storeIsSlow, .deadlinePassed] + answered + [.storeIsTooLate])
+        == [.startExchange, .boundStoreWait, .prepareStored, .deliverStored, .deliverDeadline, .end])
+    #expect(
+      effects(policy, [.storeIsSlow, .deadlinePassed, .exchangeFinished(isFresh: true), .storeIsTooLate])
+        == [.startExchange, .boundStoreWait, .boundStoreWait, .deliverFresh, .end])
+    #expect(
+      effects(policy, [answered[0], .deadlinePassed, .storeIsTooLate])
+        == [.startExchange, .prepareStored, .boundStoreWait, .deliverDeadline, .end])
+    #expect(
+      effects(.freshElseStored(), late + answered)
+        == [.startExchange, .prepareStored, .deliverStored, .deliverDeadline, .end])
+  }
+
   @Test func `stored, else fresh: a young row is all there is; an old one stands in for a failure`() {
     let policy = FetchPolicy.storedElseFresh(maxAge: .seconds(300))
     #expect(

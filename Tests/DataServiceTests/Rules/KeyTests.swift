@@ -7,7 +7,8 @@ import TestTurns
 
 @testable import DataService
 
-/// Identity is one value: whatever decides who answers, or for whom, is in the key.
+/// Identity is one value: whatever the caller says of who answers, or for whom, is in the key, and nothing that the
+/// machine says.
 @Suite("The key", .inTurn) struct KeyTests {
   private let folder: TemporaryFolder
   private let service: ServiceFixture
@@ -21,6 +22,10 @@ import TestTurns
   }
 
   private func key(_ change: (inout DataService.Request) -> Void = { _ in }) throws -> RequestKey {
+    try key(of: url, change)
+  }
+
+  private func key(of url: URL, _ change: (inout DataService.Request) -> Void) throws -> RequestKey {
     var request = DataService.Request(url)
     change(&request)
     return try service.service.key(for: request)
@@ -30,6 +35,8 @@ import TestTurns
   private enum Place {
     /// Two values of it, each of which makes a key of its own.
     case inKey((inout DataService.Request) -> Void, (inout DataService.Request) -> Void)
+    /// It makes the same key as another, whatever its value.
+    case inKeyLike(String, (inout DataService.Request) -> Void)
     /// It makes an account, where none is named.
     case inAccount((inout DataService.Request) -> Void, (inout DataService.Request) -> Void)
     /// Why it cannot matter.
@@ -44,13 +51,19 @@ import TestTurns
       "resolutions": .inKey(
         { $0.connection.resolutions = [.init(host: "a.test", port: 443, address: "127.0.0.1")] },
         { $0.connection.resolutions = [.init(host: "a.test", port: 443, address: "127.0.0.2")] }),
-      "proxy": .inKey({ $0.connection.proxy = "http://p:1" }, { $0.connection.proxy = "http://q:1" }),
+      "proxy": .inNone("the way to the network does not decide who answers") {
+        $0.connection.proxy = "http://u:p@p:1"
+      },
       "certificateAuthorityFile": .inKey(
         { $0.connection.certificateAuthorityFile = one }, { $0.connection.certificateAuthorityFile = two }),
-      "certificateAuthorityFolder": .inKey(
-        { $0.connection.certificateAuthorityFolder = "/a" },
-        { $0.connection.certificateAuthorityFolder = "/b" }
-      ),
+      "certificateAuthorityFolder": .inKeyLike("certificateAuthorityFile") {
+        $0.connection.certificateAuthorityFolder = "/a"
+      },
+      "isMachineTrust": .inNone("what the environment names is the machine's own") {
+        $0.connection.isMachineTrust = true
+        $0.connection.certificateAuthorityFile = one
+        $0.connection.certificateAuthorityFolder = "/a"
+      },
       "clientCertificateFile": .inAccount(
         { $0.connection.clientCertificateFile = one }, { $0.connection.clientCertificateFile = two }),
       "clientKeyFile": .inNone("it proves the certificate, which is in the account") {
@@ -128,6 +141,9 @@ import TestTurns
           #expect(keys[made] == nil, "\(name) makes the same key as \(keys[made] ?? "")")
           keys[made] = name
         }
+      case .inKeyLike(let other, let change):
+        // In the order of the names that one has been made.
+        #expect(keys[try make(change)] == other, "\(name)")
       case .inNone(let reason, let change):
         #expect(try make(change) == key(own), "\(name) is in the key, though \(reason)")
       }
@@ -181,9 +197,6 @@ import TestTurns
     #expect(
       try key { $0.connection.unixSocket = "run/x" }
         == key { $0.connection.unixSocket = folder + "/run/x" })
-    #expect(
-      try key { $0.connection.certificateAuthorityFolder = "ca" }
-        == key { $0.connection.certificateAuthorityFolder = folder + "/ca" })
     #expect(try key { $0.connection.unixSocket = "/run/x" }.extra == RequestKey.extraPart("unix", "/run/x"))
   }
 
@@ -205,13 +218,13 @@ import TestTurns
     #expect(one.extra != two.extra)
     var seen: Set<String> = []
     // Whatever a value looks like: no two of these are the same connection.
-    let odd = ["", " ", "a", "a insecure", "1:a", "a unix=1:b", "b\n", "insecure", "proxy=1:a"]
+    let odd = ["", " ", "a", "a insecure", "1:a", "a unix=1:b", "b\n", "insecure", "resolve=1:a"]
     for socket in odd {
-      for proxy in odd {
+      for address in odd {
         for insecure in [false, true] {
           let made = try key {
             $0.connection.unixSocket = "/" + socket
-            $0.connection.proxy = proxy
+            $0.connection.resolutions = [.init(host: "h", port: 1, address: address)]
             $0.connection.isInsecure = insecure
           }
           #expect(seen.insert(made.extra).inserted, "\(made.extra)")
@@ -274,11 +287,11 @@ import TestTurns
     [one, two].map { .init(host: $0.0, port: 80, address: $0.1) }
   }
 
-  @Test func `certificates count by what is in them`() throws {
+  @Test func `a client certificate counts by what is in it, and authorities whatever is in them`() throws {
     let one = folder.file("one.pem")
     let before = try key { $0.connection.clientCertificateFile = one }
     let trust = try key { $0.connection.certificateAuthorityFile = one }
-    #expect(before.account.hasPrefix("auto:") && before.extra.isEmpty && before != trust)
+    #expect(before.account.hasPrefix("auto:") && before.extra.isEmpty && trust.extra == "authorities")
     try folder.write("certificate one.pem", to: "copy.pem")
     #expect(try key { $0.connection.clientCertificateFile = folder.file("copy.pem") } == before)
     #expect(try key { $0.connection.certificateAuthorityFile = folder.file("copy.pem") } == trust)
@@ -289,7 +302,9 @@ import TestTurns
     }
     try folder.write("another certificate", to: "one.pem")
     #expect(try key { $0.connection.clientCertificateFile = one } != before)
-    #expect(try key { $0.connection.certificateAuthorityFile = one } != trust)
+    for authorities in [one, folder.file("none.pem")] {
+      #expect(try key { $0.connection.certificateAuthorityFile = authorities } == trust, "\(authorities)")
+    }
     let both = try key {
       $0.connection.clientCertificateFile = one
       $0.fields = ["Authorization": "Basic YTpi"]
@@ -303,16 +318,48 @@ import TestTurns
     #expect(named.account == "alice", "a name stands in for the credentials")
   }
 
-  @Test func `authorities make the same key in every store, a client certificate does not`() throws {
+  @Test func `a client certificate makes another account in every store`() throws {
     let other = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("") })
     var request = DataService.Request(url)
-    request.connection.certificateAuthorityFile = folder.file("one.pem")
-    #expect(try other.service.key(for: request) == service.service.key(for: request))
-    // The same file, once as either: neither is given out for the other.
     request.connection.clientCertificateFile = folder.file("one.pem")
     let both = try [service, other].map { try $0.service.key(for: request) }
-    #expect(both[0].account != both[1].account && both[0].extra == both[1].extra)
-    #expect(!both[0].account.contains(String(both[0].extra.suffix(32))))
+    #expect(both[0].account != both[1].account)
+  }
+
+  @Test func `over http no certificate has a part in the key`() throws {
+    let plain = try #require(URL(string: "http://a.test/x"))
+    let (one, none) = (folder.file("one.pem"), folder.file("none.pem"))
+    for own in [nil, "mine"] {
+      let changed = try key(of: plain) {
+        $0.key = own
+        $0.connection.isInsecure = true
+        $0.connection.certificateAuthorityFile = one
+        $0.connection.certificateAuthorityFolder = "/a"
+        $0.connection.clientCertificateFile = none
+      }
+      #expect(try changed == key(of: plain) { $0.key = own })
+    }
+  }
+
+  @Test func `of a body its type, coding and language count, however they are spelt, and no other field`()
+    throws
+  {
+    func key(_ fields: HTTPFields, _ body: String = "select 1") throws -> RequestKey {
+      try self.key {
+        ($0.method, $0.isRead, $0.fields, $0.body) = ("QUERY", true, fields, Data(body.utf8))
+      }
+    }
+    var all = [HTTPFields()]
+    for name in ["Content-Type", "Content-Encoding", "Content-Language"] {
+      for value in ["a", "b"] { all.append(HTTPFields(dictionaryLiteral: (name, value))) }
+    }
+    #expect(Set(try all.map { try key($0).extra }).count == all.count)
+    #expect(try key(["content-type": "a"]) == key(["Content-Type": "a", "Accept": "b"]))
+    // No body is taken for a field of another.
+    #expect(try key([:], "\n\nx") != key(["Content-Language": "x"], ""))
+    #expect(try key(["Content-Type": "a"], "b") != key([:], "a\n\n\nb"))
+    // Without a body there is nothing to describe.
+    #expect(try key(["Content-Type": "a"], "") == key([:], ""))
   }
 
   @Test func `a certificate that cannot be read stands for nobody`() throws {
@@ -321,13 +368,5 @@ import TestTurns
         try key { $0.connection.clientCertificateFile = path }
       }
     }
-    let trusting = try key { $0.connection.certificateAuthorityFile = folder.file("none.pem") }
-    #expect(try trusting != key(), "nor may just anybody answer")
-  }
-
-  @Test func `a proxy's password is in no key`() throws {
-    let one = try key { $0.connection.proxy = "http://u:geheim1@p:1" }
-    let two = try key { $0.connection.proxy = "http://u:geheim2@p:1" }
-    #expect(one != two && !one.extra.contains("geheim") && one.extra.contains("p:1"))
   }
 }

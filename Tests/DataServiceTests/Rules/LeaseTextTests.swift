@@ -87,7 +87,7 @@ import TestTurns
       digest: { bytes in
         digested.withLock { $0.append(String(decoding: bytes, as: UTF8.self)) }
         return "digest"
-      }, fileDigest: { _, _ in nil })
+      }, fileDigest: { _ in nil })
     digested.withLock { $0 = [] }
     _ = prepared.leaseHash(secrets: SecretList(), options: [])
     #expect(digested.withLock { $0 } == ["Basic geheim"])
@@ -107,10 +107,34 @@ import TestTurns
       change(&options)
       texts.insert(options.leaseText)
     }
-    #expect(texts.count == Mirror(reflecting: ConnectionOptions()).children.count + 1)
+    // All but who named the authorities, which is in the road.
+    #expect(texts.count == Mirror(reflecting: ConnectionOptions()).children.count)
     var empty = ConnectionOptions()
     empty.proxy = ""
     #expect(!texts.contains(empty.leaseText), "no proxy is not the environment's")
+  }
+
+  @Test func `authorities that the environment names are in the hash, and the system's own as if not named`()
+    throws
+  {
+    func hash(_ url: String, file: String?, folder: String? = nil) throws -> UInt64 {
+      let prepared = try Rule.prepared(url) {
+        $0.connection.isMachineTrust = true
+        $0.connection.certificateAuthorityFile = file
+        $0.connection.certificateAuthorityFolder = folder
+      }
+      return prepared.leaseHash(secrets: SecretList(), options: prepared.request.connection.leaseText)
+    }
+    for url in ["http://a.test/x", "https://a.test/x"] {
+      let none = try Rule.prepared(url)
+      let bare = none.leaseHash(secrets: SecretList(), options: none.request.connection.leaseText)
+      #expect(try hash(url, file: nil) == bare, "\(url)")
+      #expect(
+        try hash(url, file: "/etc/ssl/certs/ca-certificates.crt", folder: "/etc/ssl/certs") == bare, "\(url)")
+      // A redirect may lead to https.
+      #expect(Set([bare, try hash(url, file: "/a"), try hash(url, file: "/b")]).count == 3, "\(url)")
+      #expect(try hash(url, file: nil, folder: "/a") != hash(url, file: nil, folder: "/b"), "\(url)")
+    }
   }
 
   @Test func `an option's value is in it, and is not taken for another's`() {

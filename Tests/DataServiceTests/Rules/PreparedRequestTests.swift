@@ -15,7 +15,7 @@ extension Rule {
     change(&request)
     return try PreparedRequest(
       request, policy: policy, secrets: SecretList(),
-      digest: { "<" + String(decoding: $0, as: UTF8.self) + ">" }, fileDigest: { path, _ in "file " + path })
+      digest: { "<" + String(decoding: $0, as: UTF8.self) + ">" }, fileDigest: { "file " + $0 })
   }
 }
 
@@ -138,7 +138,38 @@ extension Rule {
         && connected.responder(of: other).contains("/run/x"))
     #expect(!connected.responder(of: other).contains("h.test"))
     let socket = try Rule.prepared { $0.connection.unixSocket = "/run/x" }
-    #expect(socket.route.own == socket.route.elsewhere && !socket.route.own.isEmpty)
+    #expect(socket.responder(of: own).hasSuffix("/run/x") && socket.responder(of: other).hasSuffix("/run/x"))
+    #expect(socket.source == "http://a.test/x unix=6:/run/x")
+  }
+
+  @Test("The way is by the proxy in force, and over https by whom is trusted") func road() throws {
+    let urls = try ["http://a.test/", "https://a.test/"].map { try NormalisedURL($0) }
+    func roads(_ change: (inout ConnectionOptions) -> Void) throws -> [String] {
+      let prepared = try Rule.prepared { change(&$0.connection) }
+      return urls.map { String(prepared.responder(of: $0).dropFirst($0.origin.utf8.count)) }
+    }
+    #expect(try roads { $0.proxy = "http://p:1" } == [" proxy=10:http://p:1", " proxy=10:http://p:1"])
+    let secret = try roads { $0.proxy = "http://u:geheim@p:1" }
+    #expect(secret[0] == " proxy=23:http://~<u:geheim>@p:1", "digests can be read here")
+    #expect(try roads { $0.proxy = "" } == ["", ""])
+    #expect(try roads { ($0.proxy, $0.unixSocket) = ("http://p:1", "/s") }[0] == " unix=2:/s")
+    #expect(try roads { $0.isInsecure = true } == ["", " insecure"])
+    for isMachineTrust in [false, true] {
+      let mark = isMachineTrust ? "" : " authorities"
+      let both = try roads {
+        ($0.certificateAuthorityFile, $0.certificateAuthorityFolder) = ("/f", "/d")
+        $0.isMachineTrust = isMachineTrust
+      }
+      #expect(both == ["", "\(mark) trust=2:/f trust=2:/d"])
+    }
+    // The system's own, by whatever tool of a distribution.
+    for file in ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"] {
+      let named = try roads {
+        ($0.certificateAuthorityFile, $0.certificateAuthorityFolder) = (file, "/etc/ssl/certs")
+        $0.isMachineTrust = true
+      }
+      #expect(named == ["", ""], "\(file)")
+    }
   }
 
   static let differences:

@@ -20,6 +20,14 @@ import TestTurns
     // A slash is a border in the path of a URL in a value, too.
     ("u=%2Fx%2Fcode%3D1", true, "u=~"), ("u=x%2Fcode%3D1", false, "u=~"),
     ("u=%3Fa%3D1", true, nil), ("u=100%", true, nil),
+    // A comma is a border, and user-info of a nested URL is a secret wherever that stands.
+    ("x=1,token=2", true, "x=1,token=~"), ("/a,token=2/b", false, "/a,token=~/b"), ("x=1,2", true, nil),
+    ("u=http://me:PW@h/x", true, "u=http://~@h/x"), ("/a?u=//me:PW@h", false, "/a?u=//~@h"),
+    ("//me:PW@h/", false, "//~@h/"), ("/http://me:P,W;1&2=3@h/", false, "/http://~@h/"),
+    ("///me@h", false, "///~@h"), ("u=//a@b@c/&v=//d@e", true, "u=//~@c/&v=//~@e"),
+    ("/a@b//@c//d/e@f?g//h?i@j", false, nil), ("token=//me:PW@h", true, "token=~"),
+    ("u=http%3A%2F%2Fme:PW@h%2F", true, "u=~"), ("u=http%3A%2F%2Fme%3APW%40h%2F&b=1", true, "u=~&b=1"),
+    ("/http%3A%2F%2Fme%3APW%40h%2F/b", false, "/~/b"), ("/a%20b%40c", false, nil),
   ]
 
   @Test("The values of secret parameters are replaced, and nothing else") func replacing() {

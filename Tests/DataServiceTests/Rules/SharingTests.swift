@@ -83,6 +83,11 @@ import TestTurns
     .init("a folder of authorities", .no(.connection)) { asked, _, _ in
       asked.connection.certificateAuthorityFolder = "/ca"
     },
+    .init("authorities that the environment names", .yes) { asked, _, _ in
+      asked.connection.certificateAuthorityFile = "/ca"
+      asked.connection.certificateAuthorityFolder = "/ca"
+      asked.connection.isMachineTrust = true
+    },
     .init("a client certificate", .no(.connection)) { asked, _, _ in
       asked.connection.clientCertificateFile = "/cert"
     },

@@ -29,6 +29,14 @@ import TestTurns
     #expect(StoredFields.storable(fields) == ["n20000": "2"])
   }
 
+  @Test(
+    "A length that a transfer coding has overruled is not stored", arguments: ["chunked", "identity", ""])
+  func overruled(coding: String) {
+    let fields: HTTPFields = ["Content-Length": "3", "Transfer-Encoding": coding, "X": "1"]
+    #expect(StoredFields.storable(fields) == ["X": "1"])
+    #expect(StoredFields.storable(["Content-Length": "3"]) == ["Content-Length": "3"])
+  }
+
   @Test("Secret fields are not stored") func secret() {
     let fields: HTTPFields = ["X-Auth-Token": "secret", "X": "1"]
     #expect(StoredFields.storable(fields, secretNames: ["x-auth-token"]) == ["X": "1"])

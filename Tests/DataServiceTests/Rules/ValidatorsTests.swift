@@ -58,14 +58,27 @@ import TestTurns
   }
 
   @Test(
-    "What describes the stored bytes does not change without them",
-    arguments: ["Content-Length", "Content-Encoding", "Content-Range"])
-  func bytesStay(name: String) {
+    "What describes the stored body does not change without it, and is not added",
+    arguments: ["Content-Type", "Content-Length", "Content-Encoding", "Content-Range"])
+  func bodyStays(name: String) {
     var stored = HTTPFields()
     stored.append(name, "stored")
     var answer = HTTPFields()
-    answer.append(name, "answered")
-    #expect(Validators.freshened(stored: stored, by: answer)[name] == "stored")
+    answer.append(name.lowercased(), "answered")
+    #expect(Validators.freshened(stored: stored, by: answer).values(of: name) == ["stored"])
+    #expect(Validators.freshened(stored: [:], by: answer).isEmpty)
+  }
+
+  @Test("Merged fields fit into a head, or are no longer than the stored ones were") func within() {
+    var limits = Limits()
+    (limits.fieldSectionBytes, limits.fieldCount) = (20, 2)
+    let stored: HTTPFields = ["A": "1"]
+    #expect(Validators.isWithin(limits, ["A": "1", "B": "123456789"], stored: stored))
+    #expect(!Validators.isWithin(limits, ["A": "1", "B": "1234567890"], stored: stored))
+    #expect(!Validators.isWithin(limits, ["A": "", "B": "", "C": ""], stored: stored))
+    let long: HTTPFields = ["A": "1234567890", "B": "1234567890", "C": "3"]
+    #expect(Validators.isWithin(limits, ["A": "1234567890", "B": "1234567890", "D": "3"], stored: long))
+    #expect(!Validators.isWithin(limits, ["A": "1234567890", "B": "1234567890", "D": "30"], stored: long))
   }
 
   @Test(

@@ -17,6 +17,32 @@ import TestTurns
     #expect(Vary.names(in: fields) == expected)
   }
 
+  @Test func `fields that carry credentials match whatever they are, where the account stands for them`() {
+    let digest: Vary.Protection = { "<" + $1 + ">" }
+    func matches(_ vary: String, _ stored: HTTPFields, _ asked: HTTPFields, _ secrets: SecretList?) -> Bool {
+      let variant = Vary.variant(names: vary, requestFields: stored, protect: digest)
+      return Vary.matches(
+        Rule.row(vary: vary, variant: variant), requestFields: asked, protect: digest, besides: secrets)
+    }
+    var secrets = SecretList()
+    secrets.fields.insert("x-tenant")
+    let (old, new): (HTTPFields, HTTPFields) = (["Authorization": "1"], ["Authorization": "2"])
+    for (stored, asked) in [(old, new), (old, [:]), ([:], new), (old, old)] as [(HTTPFields, HTTPFields)] {
+      #expect(matches("authorization", stored, asked, secrets))
+      #expect(matches("authorization", stored, asked, nil) == (stored == asked))
+    }
+    for name in ["Cookie", "X-Tenant", "X-Api-Key", "X-Some-Token"] {
+      #expect(matches(name.lowercased(), [:], HTTPFields(dictionaryLiteral: (name, "1")), secrets), "\(name)")
+    }
+    let names = "accept-language,authorization,cookie"
+    var german = old
+    german["Accept-Language"] = "de"
+    #expect(!matches(names, german, new, secrets) && !matches(names, new, german, secrets))
+    german["Authorization"] = "2"
+    #expect(matches(names, german, ["Accept-Language": "de", "Cookie": "a"], secrets))
+    #expect(!matches("*", old, old, secrets))
+  }
+
   /// One stored request, one new, and whether the second may have the first's response.
   struct Pair: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -80,23 +106,17 @@ import TestTurns
     #expect((found != nil) == pair.matches)
   }
 
-  @Test("Of several rows that match the one with the latest Date is chosen, whatever their order")
-  func latest() {
-    let old = Rule.row(id: 1, ["Date": Rule.date(-60)], receivedAt: Rule.noon + 5000)
-    let new = Rule.row(id: 2, ["Date": Rule.date(-30)])
+  @Test(
+    "Of several rows that match the one received last is chosen, whatever its Date and their order",
+    arguments: [nil, Rule.date(), "Fri, 31 Dec 9999 23:59:59 GMT"])
+  func latest(date: String?) {
+    let old = Rule.row(id: 1, date.map { ["Date": $0] } ?? [:])
+    let new = Rule.row(id: 2, ["Date": Rule.date(-86_400)], receivedAt: Rule.noon + 1)
     #expect(Vary.select(from: [old, new], requestFields: [:], protect: Rule.plain)?.id == 2)
     #expect(Vary.select(from: [new, old], requestFields: [:], protect: Rule.plain)?.id == 2)
   }
 
-  @Test("With one Date the later receipt decides") func latestReceipt() {
-    let fields: HTTPFields = ["Date": Rule.date(-60)]
-    let old = Rule.row(id: 1, fields)
-    let new = Rule.row(id: 2, fields, receivedAt: Rule.noon + 1)
-    #expect(Vary.select(from: [old, new], requestFields: [:], protect: Rule.plain)?.id == 2)
-    #expect(Vary.select(from: [new, old], requestFields: [:], protect: Rule.plain)?.id == 2)
-  }
-
-  @Test("Of rows of one Date and one receipt the first is chosen") func tie() {
+  @Test("Of rows of one receipt the first is chosen") func tie() {
     let (one, other) = (Rule.row(id: 1), Rule.row(id: 2))
     #expect(Vary.select(from: [one, other], requestFields: [:], protect: Rule.plain)?.id == 1)
     #expect(Vary.select(from: [other, one], requestFields: [:], protect: Rule.plain)?.id == 2)

@@ -6,21 +6,18 @@ import TestTurns
 @testable import DataService
 
 @Suite("Files of certificates, and their digests", .inTurn) struct CertificateFileTests {
-  private func name(_ number: Int, _ content: KeyRule.FileContent = .identity) -> CertificateDigests.Name {
-    CertificateDigests.Name(path: "/\(number).pem", content: content)
-  }
+  private func name(_ number: Int) -> String { "/\(number).pem" }
 
   private func stamp(_ seconds: Int64) -> CertificateFile.Stamp {
     CertificateFile.Stamp(device: 1, inode: 2, bytes: 3, seconds: seconds, nanoseconds: 4)
   }
 
-  @Test func `a digest is that of one version of one file, read as one thing`() {
+  @Test func `a digest is that of one version of one file`() {
     var digests = CertificateDigests()
     digests.remember("old", of: name(1), stamp(1))
     #expect(digests.digest(of: name(1), stamp(1)) == "old")
     #expect(digests.digest(of: name(1), stamp(2)) == nil)
     #expect(digests.digest(of: name(2), stamp(1)) == nil)
-    #expect(digests.digest(of: name(1, .authorities), stamp(1)) == nil)
     digests.remember("new", of: name(1), stamp(2))
     #expect(digests.digest(of: name(1), stamp(2)) == "new")
     #expect(digests.digest(of: name(1), stamp(1)) == nil, "the version before is forgotten")

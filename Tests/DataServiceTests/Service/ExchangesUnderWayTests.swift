@@ -27,7 +27,9 @@ import TestTurns
     all.joinable(for: exchange.prepared).map { ObjectIdentifier($0) }
   }
 
-  @Test func `one that takes another's place is joined in its stead, and both are listed until they end`()
+  @Test
+  func
+    `of two alike the older is joined, or the one that does not refuse, and both are listed until they end`()
     throws
   {
     var all = ExchangesUnderWay()
@@ -35,7 +37,9 @@ import TestTurns
     all.add(first, isShared: true)
     #expect(joinable(all, first) == ObjectIdentifier(first))
     all.add(second, isShared: true)
-    #expect(joinable(all, first) == ObjectIdentifier(second))
+    #expect(joinable(all, first) == ObjectIdentifier(first))
+    #expect(all.joinable(for: first.prepared, besides: [first]) === second)
+    #expect(all.joinable(for: first.prepared, besides: [first, second]) == nil)
     #expect(all.count == 2 && all.all.count == 2)
     all.forget(first)
     #expect(joinable(all, first) == ObjectIdentifier(second))

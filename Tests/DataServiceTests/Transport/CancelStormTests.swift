@@ -136,8 +136,8 @@ import TestTurns
     flights: Flights, origin: FixtureServer, occupied: FixtureServer, silent: SilentListener
   ) async throws -> StormRemains {
     var places = CurlConfiguration()
-    places.exchangesPerHost = Self.lanes
-    places.exchangesInAll = Self.lanes * 5
+    places.exchanges.perHost = Self.lanes
+    places.exchanges.inAll = Self.lanes * 5
     let curl = CurlTransport(configuration: places)
     let transport = WatchedTransport(inner: curl, flights: flights)
     let fixture = try ServiceFixture(transport: transport)

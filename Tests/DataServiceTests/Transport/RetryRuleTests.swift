@@ -7,11 +7,11 @@ import TestTurns
 
   private func decision(
     _ outcome: RetryRule.AttemptResult, attempt: Int = 1, retries: Int = 2, isRepeatable: Bool = true,
-    remaining: Duration = .seconds(600), random: Double = 0.5
+    remaining: Duration = .seconds(600), patience: Duration? = nil, random: Double = 0.5
   ) -> RetryRule.Decision {
     rule.decision(
       after: outcome, attempt: attempt, retries: retries, isRepeatable: isRepeatable, remaining: remaining,
-      random: random)
+      patience: patience, random: random)
   }
 
   @Test(
@@ -284,5 +284,18 @@ import TestTurns
         after: outcome, attempt: 1, retries: 1, isRepeatable: true, remaining: .seconds(9), random: random())
     }
     #expect(asked == 0)
+  }
+
+  @Test func `a Retry-After beyond what the loads wait is a pause at once, and nothing else is`() {
+    let asked = Duration.seconds(7)
+    for patience in [Duration.seconds(6), .zero, .seconds(-1)] {
+      #expect(decision(.status(429, retryAfter: asked), patience: patience) == .pause(for: asked))
+    }
+    #expect(
+      decision(.status(429, retryAfter: asked), patience: .seconds(8)) == .retry(after: .milliseconds(7_125)))
+    #expect(
+      decision(.status(429, retryAfter: .zero), patience: .seconds(-1)) == .retry(after: .milliseconds(125)))
+    #expect(decision(.status(503, retryAfter: nil), patience: .zero) == .retry(after: .milliseconds(125)))
+    #expect(decision(.failure(.refused), patience: .zero) == .retry(after: .milliseconds(125)))
   }
 }

@@ -1,4 +1,5 @@
 import CacheStore
+import DataServiceTesting
 import PlatformC
 import PlatformFoundation
 import Synchronization
@@ -23,10 +24,13 @@ final class Machine: Sendable {
   let traces = Mutex<[String]>([])
   let warnings = Mutex<[DataService.Warning]>([])
 
+  /// - Parameter wall: What its wall clock shows, in milliseconds since 1970, where that is not the server's time.
   init(
     _ url: String, thread: NetworkThread = NetworkThread(), timekeeper: (any Timekeeper)? = nil,
-    mark: any TierSilenceMark = Mark()
+    mark: any TierSilenceMark = Mark(), wall: Int64? = nil
   ) throws {
+    let timekeeper = timekeeper ?? wall.map { VirtualClock(wallMilliseconds: $0) }
+    if wall == nil { (timekeeper as? VirtualClock)?.set(Date()) }
     tier = RedisTier(try RedisAddress(url))
     self.thread = thread
     self.timekeeper = timekeeper ?? SystemTimekeeper(thread: thread)

@@ -105,11 +105,14 @@ final class ScriptedRedis: Sendable {
     }
   }
 
+  /// The time that a server tells: the machines' own.
+  static var seconds: Int { time(nil) }
+
   /// A plain answer: a time, no removal and no row.
   static func plain(_ command: [String]) -> String {
     switch command.first {
     case "HELLO": "+OK\r\n"
-    case "TIME": "*2\r\n$10\r\n1700000000\r\n$1\r\n0\r\n"
+    case "TIME": "*2\r\n$10\r\n\(seconds)\r\n$1\r\n0\r\n"
     case "GET": "_\r\n"
     case "HMGET": "*4\r\n_\r\n_\r\n_\r\n_\r\n"
     default: "-ERR unknown command\r\n"

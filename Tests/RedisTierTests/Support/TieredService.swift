@@ -17,6 +17,8 @@ struct TieredService {
   ) throws {
     let origin = ScriptedTransport(script)
     self.origin = origin
+    // The server's, which is no further away than a clock may be.
+    clock?.set(Date())
     let engine = try DataService.Tier.redis(tier)
     fixture = try ServiceFixture(store: store ?? TemporaryStore(), transport: origin, timekeeper: clock) {
       $0.tier = engine

@@ -48,7 +48,7 @@ import Testing
         }
         guard isOffer else { return ScriptedRedis.plain(command) }
         state.offers += 1
-        return "*2\r\n$16\r\n1700000000000000\r\n$1\r\n1\r\n"
+        return "*2\r\n$16\r\n\(ScriptedRedis.seconds)000000\r\n$1\r\n1\r\n"
       }
     }
   }

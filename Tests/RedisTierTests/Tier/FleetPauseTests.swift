@@ -1,4 +1,5 @@
 import CacheStore
+import PlatformC
 import PlatformFoundation
 import TestSupport
 import TestTurns
@@ -61,6 +62,28 @@ import Testing
     #expect(await reader.answer(page) != nil)
     await reader.run { [page] in await $0.pause(60_000, page) }
     #expect(await left(machine, page) == nil)
+  }
+
+  @Test(
+    "A server whose time is far from the machine's makes no pause longer: it is not believed",
+    arguments: [(-299_000, true), (-301_000, false), (299_000, true), (301_000, false), (-86_400_000, false)]
+      as [(Int64, Bool)])
+  func far(milliseconds: Int64, isBelieved: Bool) async throws {
+    let fleet = try await Fleet()
+    let now = Int64(time(nil)) * 1_000
+    let one = try Machine(fleet.url(), wall: now)
+    #expect(await one.answer(page) != nil)
+    await one.run { [page] in await $0.pause(120_000, page) }
+    // Its own clock is right, and the server's says another time.
+    let other = try Machine(fleet.url(), wall: now - milliseconds)
+    #expect(await (left(other, page) != nil) == isBelieved)
+    let findings = await other.run { await $0.examine() }
+    #expect(findings.contains { $0.subject == "time" && !$0.isFine } == !isBelieved, "\(findings)")
+    guard !isBelieved else { return }
+    #expect(await other.silence(page)?.contains("asked again in") == true)
+    let warnings = other.warnings.withLock { $0 }
+    #expect(
+      warnings.count == 1 && warnings[0].message.hasSuffix("is more than five minutes from this machine's"))
   }
 
   @Test func `a pause that was changed, or stands in another's place, is none`() async throws {

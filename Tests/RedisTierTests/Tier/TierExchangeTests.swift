@@ -117,6 +117,7 @@ import Testing
     async throws
   {
     let offered = Mutex<[[UInt8]]>([])
+    let seconds = ScriptedRedis.seconds
     let server = try ScriptedRedis { connection in
       while let words = connection.words() {
         guard words.first == Array("EVALSHA".utf8) else {
@@ -124,8 +125,8 @@ import Testing
           continue
         }
         offered.withLock { $0 = words }
-        // An hour later than before: the server's clock was set.
-        connection.send("*2\r\n$16\r\n1700003600000000\r\n$1\r\n1\r\n")
+        // Three minutes later than before: the server's clock was set.
+        connection.send("*2\r\n$16\r\n\(seconds + 180)000000\r\n$1\r\n1\r\n")
       }
     }
     let fleet = try ScriptedFleet(server)
@@ -153,7 +154,7 @@ import Testing
     #expect(words[7] == Array("86400000".utf8), "a day")
     #expect(words[11] == Array("16".utf8) && words[12] == Array("600000".utf8))
     let time = await machine.run { tier in tier.server.host.flatMap { tier.server.tierTime($0) } }
-    #expect(time == 1_700_003_600_000_000)
+    #expect(time == Int64(seconds + 180) * 1_000_000)
   }
 
   @Test func `an offer without pieces that comes too late leaves nothing to be removed`() async throws {
@@ -161,7 +162,7 @@ import Testing
     let server = try ScriptedRedis.answering { command, _ in
       names.withLock { $0.append(command.first ?? "") }
       return command.first == "EVALSHA"
-        ? "*2\r\n$16\r\n1700000000000000\r\n$1\r\n0\r\n" : ScriptedRedis.plain(command)
+        ? "*2\r\n$16\r\n\(ScriptedRedis.seconds)000000\r\n$1\r\n0\r\n" : ScriptedRedis.plain(command)
     }
     let fleet = try ScriptedFleet(server)
     let machine = try Machine(fleet.url())

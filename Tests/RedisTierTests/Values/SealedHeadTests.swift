@@ -7,7 +7,8 @@ import Testing
 
 @Suite("The head of a row in the tier", .inTurn) struct SealedHeadTests {
   static let head = SealedHead(
-    ticket: 7, offeredAt: 1_700_000_000_000_000, age: 12, delay: 3, exchange: 40, status: 200, length: 5,
+    ticket: 7, offeredAt: 1_700_000_000_000_000, age: 12, delay: 3, exchange: 40, status: 200, decoded: 1,
+    length: 5,
     checksum: -9, version: "2", reason: "OK", account: "", target: "https://a.test/", variant: "V",
     vary: "accept", url: "https://a.test/b", wire: HTTPFields(dictionaryLiteral: ("A", "1"), ("B", "ü")).wire,
     body: Array("hello".utf8)[...])
@@ -30,7 +31,7 @@ import Testing
     let bytes = try #require(Self.head.bytes)
     for count in 0..<bytes.count { #expect(SealedHead(Array(bytes[..<count])) == nil) }
     #expect(SealedHead(bytes + [0]) == nil)
-    for format in [0, 2, 255] as [UInt8] { #expect(SealedHead([format] + bytes.dropFirst()) == nil) }
+    for format in [0, 1, 255] as [UInt8] { #expect(SealedHead([format] + bytes.dropFirst()) == nil) }
   }
 
   @Test func `a part that no exchange can have brought makes it none`() throws {
@@ -42,6 +43,8 @@ import Testing
     #expect(try isRead { $0.status = 599 })
     #expect(try !isRead { $0.status = 99 })
     #expect(try !isRead { $0.status = 600 })
+    #expect(try isRead { $0.decoded = 0 })
+    #expect(try !isRead { $0.decoded = 2 })
     #expect(try !isRead { $0.age = -1 })
     #expect(try !isRead { $0.age = .max })
     #expect(try !isRead { $0.delay = -1 })

@@ -1,3 +1,4 @@
+import FixtureServer
 import PlatformC
 import TestSupport
 import Testing
@@ -109,6 +110,7 @@ import TestTurns
       ("text", "bad is not a store of cachefetch", "--store PATH"),
       ("database", "bad is not a store of cachefetch", "--store PATH"),
       ("newer", "the store bad was written by a newer release", "update cachefetch"),
+      ("earlier", "an earlier version of this program made the store bad (schema 1", "that may write it"),
       ("link", "the store bad is a symbolic link", "name its target"),
       ("other", "bad is not a store as this release makes them (t)", "name another file"),
       ("damaged", "the store bad is damaged", "run “cachefetch doctor --repair --store bad”"),
@@ -124,10 +126,13 @@ import TestTurns
     case "newer":
       try RawDatabase(path, create: true).execute(
         "CREATE TABLE t (x); PRAGMA application_id = 1128678216; PRAGMA user_version = 99")
+    case "earlier":
+      try RawDatabase(path, create: true).execute(
+        "CREATE TABLE t (x); PRAGMA application_id = 1128678216; PRAGMA user_version = 1")
     default:
       // A header that says it is ours, and behind it another's table, or nothing that could be read.
       try RawDatabase(path, create: true).execute(
-        "CREATE TABLE t (x); PRAGMA application_id = 1128678216; PRAGMA user_version = 1")
+        "CREATE TABLE t (x); PRAGMA application_id = 1128678216; PRAGMA user_version = 2")
       if kind == "damaged" { try RawDatabase(path).execute("DROP TABLE t") }
     }
     let offline = ["--store", "bad", "--offline", "http://127.0.0.1:1/"]
@@ -145,7 +150,7 @@ import TestTurns
   @Test func `a command that may write repairs a damaged store, says so, and goes on`() async throws {
     let shell = try Shell()
     let bad = try RawDatabase(shell.file("bad"), create: true)
-    try bad.execute("CREATE TABLE t (x); PRAGMA application_id = 1128678216; PRAGMA user_version = 1")
+    try bad.execute("CREATE TABLE t (x); PRAGMA application_id = 1128678216; PRAGMA user_version = 2")
     try bad.execute("DROP TABLE t")
     let words = ["rm", "--store", "bad", "http://127.0.0.1:1/"]
     let first = try await shell.run(words)
@@ -153,6 +158,28 @@ import TestTurns
     #expect(first.errorText.hasPrefix("cachefetch: the store bad was damaged and is kept as bad.damaged-"))
     let second = try await shell.run(words)
     #expect(second.status == 0 && !second.errorText.contains("damaged"), "\(second.errorText)")
+  }
+
+  @Test func `a command that may write begins a store of an earlier version anew, says so, and goes on`()
+    async throws
+  {
+    let shell = try Shell()
+    let made = "CREATE TABLE t (x); PRAGMA application_id = 1128678216; PRAGMA user_version = 1"
+    try RawDatabase(shell.file("bad"), create: true).execute(made)
+    let origin = try FixtureServer(routes: ["/": .ok("hello")])
+    let words = ["--store", "bad", "--print", "last", origin.url]
+    let first = try await shell.run(words)
+    let said = "an earlier version of this program made the store bad: it is begun anew, and empty"
+    #expect(first.status == 0 && first.outputText == "hello")
+    #expect(first.errorText == "cachefetch: \(said)\n", "\(first.errorText)")
+    let second = try await shell.run(["--store", "bad", "--offline", origin.url])
+    #expect(second.status == 0 && second.outputText == "hello" && second.errorText.isEmpty)
+    // A copy to be imported is left alone.
+    try RawDatabase(shell.file("copy"), create: true).execute(made)
+    let third = try await shell.run("import", shell.file("copy"))
+    #expect(
+      third.status == 65 && third.errorText.contains("export it anew with this release"), "\(third.errorText)"
+    )
   }
 
   @Test func `words that are not UTF-8 are refused, not altered`() async throws {

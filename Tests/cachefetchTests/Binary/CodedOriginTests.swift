@@ -17,17 +17,15 @@ import TestTurns
     }
   }
 
-  @Test(
-    "What is fetched without asking for compression is text, and so is what is stored of it",
-    arguments: [["--no-compressed"], ["--policy", "http"]])
-  func unasked(words: [String]) async throws {
+  @Test func `under http it is text, and so is what is stored of it`() async throws {
     let shell = try Shell()
     let origin = try origin()
+    let words = ["--policy", "http"]
     let first = try await shell.run(words + ["-i", origin.url])
     #expect(first.status == 0 && first.outputText.hasSuffix("\r\n\r\nhello"), "\(first.outputText)")
     #expect(!first.outputText.contains("gzip"), "\(first.outputText)")
     origin.stop()
-    for words in [["--offline"], ["show"], words + ["--offline"].prefix(words.first == "--policy" ? 0 : 1)] {
+    for words in [["--offline"], ["show"], words] {
       let run = try await shell.run(words + [origin.url])
       #expect(run.status == 0 && run.outputText == "hello", "\(words): \(run.outputText) \(run.errorText)")
     }
@@ -35,12 +33,26 @@ import TestTurns
     #expect(plain.status == 3 && plain.outputText == "hello")
   }
 
-  @Test func `who names a coding has it as it comes, and who wants it decoded is told how to see it`()
+  @Test func `an empty body that is said to be compressed is an empty body, also from the store`()
     async throws
   {
     let shell = try Shell()
+    let origin = try FixtureServer(routes: ["/": .ok("", ["Content-Encoding": "gzip"])])
+    for words in [["--print", "last"], ["--offline"], ["--offline", "--no-compressed"]] {
+      let run = try await shell.run(words + [origin.url])
+      #expect(run.status == 0 && run.output.isEmpty && run.errorText.isEmpty, "\(words): \(run.errorText)")
+    }
+  }
+
+  @Test(
+    "who wants no compression has it as it comes, and who wants it decoded is told how to see it",
+    arguments: [
+      [], ["-H", "Accept-Encoding: gzip"], ["-H", "Accept-Encoding: identity"], ["--policy", "http"],
+    ])
+  func asItComes(words: [String]) async throws {
+    let shell = try Shell()
     let origin = try origin()
-    let coded = try await shell.run("--no-compressed", "-H", "Accept-Encoding: gzip", origin.url)
+    let coded = try await shell.run(["--no-compressed"] + words + [origin.url])
     #expect(coded.status == 0 && coded.output == Self.hello)
     let said =
       "cachefetch: what is stored for \(origin.url)/ is in a content coding; print its bytes as they are with get "

@@ -140,8 +140,6 @@ import TestTurns
           // The first call, one while the store is opened, and a later one, each with all that follow: one of each kind, the
           // others with other ways to ask.
           for (place, nth) in [1, 3, 8].enumerated() where (number + kind) % 3 == place {
-            // A long body that has been committed is read back from the store.
-            if asked.path == "/long", calls == "read" || calls == "open", nth > 3 { continue }
             group.addTask {
               try await Self.stand(
                 stored.copied(), asked, at: origin.url + asked.path, calls, nth, library)
@@ -226,6 +224,40 @@ import TestTurns
         try await withoutTurn { try await group.waitForAll() }
       }
       #expect(try Set(elsewhere.names()) == ["out", "out2", "folder"], "nothing else is left")
+    }
+
+    @Test(
+      "law 9: a long body that cannot be read back from the store is printed all the same",
+      arguments: [3, 10, 30, 60, 100])
+    func unreadable(nth: Int) async throws {
+      let origin = try Self.origin()
+      let shell = try await shell(
+        "read", ["FAULT_NTH": "\(nth)", "FAULT_LASTING": "1", "FAULT_ERROR": "\(EIO)"])
+      let finished = try await shell.run(origin.url + "/long")
+      #expect(finished.status == 0 && finished.outputText == Asked.all.last?.body, "\(finished.errorText)")
+    }
+
+    @Test func `law 7: where each call for a lock says that another has it, the origin is asked`()
+      async throws
+    {
+      let origin = try ChangingOrigin(.ok("one"))
+      let plain = try Shell()
+      #expect(try await plain.run(origin.url).outputText == "one")
+      origin.answer(.ok("two"))
+      var shell = try plain.copied().underLimits
+      let faults = [
+        "LD_PRELOAD": try await Library.shared.path(), "FAULT_CALLS": "lock", "FAULT_LASTING": "1",
+        "FAULT_PATH": "store.sqlite", "FAULT_ERROR": "\(EAGAIN)",
+      ]
+      for (name, value) in faults { shell.environment[name] = value }
+      // Its lock file alone, too.
+      for path in ["store.sqlite", "store.sqlite.lock"] {
+        shell.environment["FAULT_PATH"] = path
+        let finished = try await withoutTurn { [shell] in
+          try await shell.run("--print", "fresh", "-m", "20s", origin.url)
+        }
+        #expect(finished.status == 0 && finished.outputText == "two", "\(path) \(finished.errorText)")
+      }
     }
 
     @Test func `a digest key that the disk has not confirmed is none`() async throws {

@@ -207,7 +207,7 @@ import TestTurns
     let origin = try ChangingOrigin(.ok("x", ["ETag": "\"1\"", "Vary": "Accept-Language"]))
     _ = try await shell.run("--tag", "t", "--pin", "-H", "Accept-Language: de", origin.url)
     _ = try await shell.run("--account", "alice", origin.url)
-    _ = try await shell.run("-q", "-k", "-u", "a:b", origin.url + "?token=y")
+    _ = try await shell.run("-q", "--no-location", "-u", "a:b", origin.url + "?token=y")
     _ = try await shell.run("--key", "own", origin.url)
     let runs = [
       ("list", ["list"]), ("explain", ["explain", origin.url]),

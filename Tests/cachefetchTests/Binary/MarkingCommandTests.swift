@@ -73,11 +73,11 @@ import Testing
   func selected(verb: String) async throws {
     let (shell, origin) = try await Shell.filled()
     let url = origin.url + "/b"
-    for words in [["-k"], ["--account", "alice"], ["--key", "own"], []] {
+    for words in [["--no-location"], ["--account", "alice"], ["--key", "own"], []] {
       _ = try await shell.run(["-q", "--pin", "--tag", "t"] + words + [url])
     }
     let tag = verb == "untag" ? ["--tag", "t"] : []
-    let ways = [[url, "-k"], [url, "--account", "alice"], ["key:own"], ["--exact", url]]
+    let ways = [[url, "--no-location"], [url, "--account", "alice"], ["key:own"], ["--exact", url]]
     for words in ways {
       let run = try await shell.run([verb] + tag + words)
       #expect(run.errorText == "\(verb == "untag" ? "untagged" : "unpinned") 1 entry\n", "\(words)")

@@ -188,6 +188,71 @@ import TestTurns
     #expect(try shell.store.folder.text(of: "real") == "one")
   }
 
+  @Test(
+    "What another user's link leads to is left alone, by -o and by export",
+    .enabled(if: geteuid() == 0, "only the administrator can give links away"), arguments: ["old", "new"])
+  func foreignLink(name: String) async throws {
+    let (shell, origin) = (try Shell(), try ChangingOrigin())
+    let private_ = try TemporaryFolder.outsideOfDevices()
+    try private_.write("mine", to: "old")
+    _ = try await shell.run(origin.url)
+    mkdir(shell.file("shared"), 0o700)
+    chmod(shell.file("shared"), 0o1777)
+    let link = shell.file("shared/out")
+    #expect(symlink(private_.file(name), link) == 0 && lchown(link, 65_534, 65_534) == 0)
+    for words in [["-o", "shared/out", origin.url], ["export", "shared/out"]] {
+      let run = try await shell.run(words)
+      #expect(run.status == 74 && run.output.isEmpty, "\(words) \(run.exit)")
+      #expect(run.errorText.contains("another user's symbolic link"), "\(run.errorText)")
+    }
+    #expect(try private_.names() == ["old"] && private_.text(of: "old") == "mine")
+    #expect(origin.server.requests().count == 1)
+  }
+
+  /// The kernel's refusal, as `fs.protected_symlinks` and security modules make it.
+  @Test(
+    "What the kernel refuses to show is an error",
+    .enabled(if: access("/usr/bin/strace", X_OK) == 0, "there is no strace"))
+  func refused() async throws {
+    let (shell, origin) = (try Shell(), try ChangingOrigin())
+    try shell.store.folder.write("mine", to: "real")
+    #expect(symlink("real", shell.file("link")) == 0)
+    _ = try await shell.run(origin.url)
+    let calls = "newfstatat,lstat,stat,statx,access,faccessat,faccessat2,openat:error=EACCES"
+    for words in [["-o", "link", origin.url], ["export", "link"]] {
+      let run = try await ChildProcess.run(
+        "/usr/bin/strace",
+        [
+          "-f", "-qq", "-o", shell.file("calls"), "-P", "link", "-e", "inject=" + calls,
+          BuiltProduct.cachefetch(),
+        ]
+          + words, environment: shell.environment, directory: shell.store.folder.path)
+      #expect(run.status == 74 && run.errorText.contains("permission denied"), "\(words) \(run.errorText)")
+    }
+    #expect(try shell.store.folder.text(of: "real") == "mine")
+  }
+
+  @Test func `a file that is a mount point is refused, and how to write it is said`() async throws {
+    let (shell, origin) = (try Shell(), try ChangingOrigin())
+    try shell.store.folder.write("mine", to: "file")
+    let script = #"set -e; touch out; mount --bind file out; exec "$@""#
+    let command = [
+      "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", try BuiltProduct.cachefetch(),
+    ]
+    _ = try await shell.run(origin.url)
+    for words in [["-o", "out", origin.url], ["export", "out"]] {
+      let run = try await ChildProcess.run(
+        "/usr/bin/unshare", command + words, environment: shell.environment,
+        directory: shell.store.folder.path)
+      #expect(run.status == 74, "\(words) \(run.exit)")
+      #expect(
+        run.errorText.hasSuffix("a mount point cannot be replaced: write > FILE\n"),
+        "\(words) \(run.errorText)")
+    }
+    #expect(try shell.store.folder.text(of: "file") == "mine")
+    #expect(try shell.store.folder.names().filter { $0.hasSuffix(".part") } == [])
+  }
+
   @Test func `a link to a file that is not there yet stays one`() async throws {
     let (shell, elsewhere) = (try Shell(), try TemporaryFolder.outsideOfDevices())
     let origin = try ChangingOrigin()

@@ -27,6 +27,40 @@ import TestTurns
     #expect(try await shell.run("--offline", "\(origin.url)/b").outputText == "bb")
   }
 
+  @Test func `what the run itself removes to make room is not kept, and is said to be gone`() async throws {
+    let shell = try Shell()
+    let body = String(repeating: "b", count: 300_000)
+    let origin = try FixtureServer { _, connection in try connection.send(.ok(body)) }
+    _ = try await shell.run("limits", "--bytes", "2M")
+    let urls = (10..<22).map { "\(origin.url)/\($0)" }
+    let run = try await shell.run(["preload", "--parallel", "1"] + urls)
+    let kept = try await shell.run("list").lines.count
+    #expect(run.status == 4 && kept > 0 && kept < 12)
+    #expect(
+      run.errorText.hasSuffix(
+        "\ncachefetch: \(12 - kept) responses had to make room for others; "
+          + "allow more with cachefetch limits --bytes SIZE, or request less\n"))
+    let gone = run.errorText.split(separator: "\n").filter { $0.hasPrefix("missing, removed to make room: ") }
+    #expect(gone.count == 12 - kept, "\(run.errorText)")
+    for url in urls {
+      let isGone = gone.contains { $0.hasSuffix(url) }
+      #expect(try await shell.run("-q", "--offline", url).status == (isGone ? 4 : 0), "\(url)")
+    }
+
+    let json = try await shell.run(["preload", "-q", "--json", "--parallel", "1"] + urls)
+    #expect(json.status == 4 && json.errors.isEmpty)
+    let last = Dictionary(
+      try json.lines.map { line in
+        (try #require(line.firstMatch(of: #/"url":"([^"]*)"/#)).1, line)
+      }, uniquingKeysWith: { $1 })
+    #expect(last.count == 12)
+    #expect(
+      last.values.count { $0.contains("\"state\":\"missing\"") && $0.contains("\"kept_reason\":\"evicted\"") }
+        == 12 - kept, "\(json.outputText)")
+    // One that is pinned stays, so that there is nothing to say.
+    #expect(try await shell.run("preload", "--pin", urls[0]).status == 0)
+  }
+
   @Test func `with --max-age what is done is not fetched again`() async throws {
     let shell = try Shell()
     let origin = try Self.origin()

@@ -10,26 +10,26 @@ import TestTurns
   {
     let (shell, origin) = try await Shell.filled()
     let url = origin.url + "/b"
-    _ = try await shell.run("-q", "-k", url)
+    _ = try await shell.run("-q", "--no-location", url)
     _ = try await shell.run("--account", "alice", url)
     _ = try await shell.run("-q", "--resolve", "localhost:1:127.0.0.1", url)
     let lines = try await shell.run("list", "--prefix", url).lines
-    #expect(Set(lines).count == 4 && lines.contains { $0.hasSuffix("/b  -k") })
+    #expect(Set(lines).count == 4 && lines.contains { $0.hasSuffix("/b  --no-location") })
     #expect(lines.contains { $0.hasSuffix("/b  --resolve localhost:1:127.0.0.1") })
     let refused = try await shell.run("rm", url)
     #expect(
       refused.status == 64
         && refused.errorText.contains(
-          "Remove 4 entries (1 of no account, 1 of no account with -k, 1 of no account with --resolve localhost:1:127.0.0.1, 1 of alice)?"
-        ) && refused.errorText.contains("narrow it with --account, -k, --resolve or --exact"),
+          "Remove 4 entries (1 of no account, 1 of no account with --no-location, 1 of no account with --resolve localhost:1:127.0.0.1, 1 of alice)?"
+        ) && refused.errorText.contains("narrow it with --account, --no-location, --resolve or --exact"),
       "\(refused.errorText)"
     )
     let missed = try await shell.run("show", "--account", "bob", url)
     #expect(
-      missed.status == 4 && missed.errorText.contains("with -k")
+      missed.status == 4 && missed.errorText.contains("with --no-location")
         && missed.errorText.contains("--account alice"),
       "\(missed.errorText)")
-    #expect(try await shell.run("rm", "-k", url).errorText == "removed 1 entry\n")
+    #expect(try await shell.run("rm", "--no-location", url).errorText == "removed 1 entry\n")
     #expect(try await shell.run("rm", "--resolve", "localhost:1:127.0.0.1", url).status == 0)
     #expect(try await shell.run("rm", "--account", "alice", url).status == 0)
     #expect(try await shell.listed("--prefix", url) == ["/b"])
@@ -238,5 +238,27 @@ import TestTurns
     #expect(late.status == 3 || late.status == 4)
     #expect(try await shell.run(["--offline"] + words).status == 4)
     #expect(try await shell.listed() == [])
+  }
+
+  @Test(
+    "law 8: rm of what is being fetched for the first time keeps it from being stored",
+    arguments: [["URL"], ["--host", "127.0.0.1"], ["--tag", "news"], ["--older-than", "0s"]])
+  func meanwhile(words: [String]) async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    // So that there is a store.
+    _ = try await shell.run("--key", "other", origin.url)
+    _ = try await shell.run("rm", "key:other")
+    let mayAnswer = origin.hold()
+    let child = try shell.start("--json", "--tag", "news", origin.url)
+    await origin.server.waitForRequests(2)
+    let removed = try await shell.run(["rm"] + words.map { $0 == "URL" ? origin.url : $0 })
+    #expect(removed.errorText.contains("no stored entry matches"), "\(removed.errorText)")
+    mayAnswer.open()
+    let finished = await child.finished()
+    #expect(finished.status == 0, "\(finished.errorText)")
+    #expect(
+      finished.outputText.contains("\"kept\":false,\"kept_reason\":\"superseded\""), "\(finished.outputText)")
+    #expect(try await shell.run("--offline", origin.url).status == 4)
   }
 }

@@ -83,7 +83,7 @@ import TestTurns
       shell.environment["http_proxy"] = server.url
       _ = try await shell.run(Self.url, "http://a.example/")
       _ = try await shell.run("--account", "alice", "--pin", "--tag", "news", "http://a.example/")
-      _ = try await shell.run("-q", "-k", "http://a.example/")
+      _ = try await shell.run("-q", "--no-location", "http://a.example/")
       server.stop()
       return (shell, server)
     }

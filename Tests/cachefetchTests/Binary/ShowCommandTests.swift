@@ -47,18 +47,31 @@ import TestTurns
   @Test func `of several URLs each is said by its name, and what is stored nowhere is not`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()
-    let urls = ["?1", "?2", "?3"].map { origin.url + $0 }
+    let urls = ["?1", "?2", "?3", "?4"].map { origin.url + $0 }
     _ = try await shell.run("-q", "--account", "alice", urls[0])
-    _ = try await shell.run("-q", "-k", urls[1])
+    _ = try await shell.run("-q", "--no-location", urls[1])
+    for user in ["a:geheim", "b:geheim"] { _ = try await shell.run("-q", "-u", user, urls[3]) }
     let run = try await shell.run(["--offline"] + urls)
     #expect(run.status == 4)
     let hints = run.errorText.split(separator: "\n").filter { $0.contains("it is stored for other requests") }
     #expect(
       hints == [
         "cachefetch: \(urls[0]): it is stored for other requests: ask with --account alice",
-        "cachefetch: \(urls[1]): it is stored for other requests: ask with -k",
+        "cachefetch: \(urls[1]): it is stored for other requests: ask with --no-location",
+        "cachefetch: \(urls[3]): it is stored for other requests: ask with the same credentials; "
+          + "what is fetched with --account NAME is found with any credentials",
       ])
     #expect(try await shell.run(["-q", "--offline"] + urls).errors.isEmpty)
+  }
+
+  @Test func `no digest is offered to be typed`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("x", ["Vary": "X-Tenant"]))
+    _ = try await shell.run("-q", "-H", "X-Tenant: alice", origin.url)
+    let run = try await shell.run("show", origin.url)
+    #expect(
+      run.status == 4 && run.errorText.contains("(Vary: x-tenant): ask with the same -H\n"),
+      "\(run.errorText)")
   }
 
   @Test func `a store that was named and is not there is said, and is 74`() async throws {

@@ -2,6 +2,7 @@ import Testing
 import TestTurns
 
 @testable import CacheStore
+@testable import DataService
 @testable import cachefetch
 
 @Suite("Command: what import takes of somebody else's file", .inTurn) struct BundleRowTests {
@@ -17,6 +18,28 @@ import TestTurns
       #expect(row.fields.all.map(\.name) == ["X"] && !row.isPinned, "\(shift)")
       #expect([row.requestedAt, row.receivedAt, row.changedAt] == [kept, kept, kept], "\(shift)")
     }
+  }
+
+  @Test(arguments: ["Date", "Last-Modified"])
+  func `a date to come is dropped, and one that is past or none stays`(name: String) {
+    for (value, isKept) in [
+      ("Fri, 31 Dec 9999 23:59:59 GMT", false), (HTTPDate.format(Sample.receivedAt + 60_000), false),
+      (HTTPDate.format(Sample.receivedAt), true), ("yesterday", true),
+    ] {
+      let entry = Sample.entry { $0.head.fields = HTTPFields(dictionaryLiteral: (name, value)) }
+      let row = BundleRow.accepted(entry, now: Sample.receivedAt).response
+      #expect(row.fields[name] == (isKept ? value : nil), "\(value)")
+    }
+  }
+
+  @Test("A good row has a status of good rows", arguments: [100, 199, 206, 300, 304, 404, 416, 500, 999])
+  func notGood(status: Int) {
+    let entry = Sample.entry { $0.head.status = status }
+    #expect(BundleRow.refusal(entry) == "has a status that is never stored")
+    var besides = entry
+    besides.response.isGood = false
+    let isStored = [300, 404, 500, 999].contains(status)
+    #expect((BundleRow.refusal(besides) == nil) == isStored)
   }
 
   @Test(

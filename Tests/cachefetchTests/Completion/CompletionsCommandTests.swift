@@ -35,12 +35,20 @@ import TestTurns
           started: StartMark(boot: "boot", nanoseconds: 1),
           status: 200, fields: ["ETag": "\"1\""], receivedAt: 1, body: .bytes(Data([0x61]))))
     }
+    for name in ["alice", "auto:0123"] {
+      let account = try await store.accountID(named: name)
+      _ = try await store.overwrite(
+        ResponseStore.Write(
+          accountID: account, key: RequestKey(account: name, target: "http://c.example/3"),
+          started: StartMark(boot: "boot", nanoseconds: 1),
+          status: 200, fields: [:], receivedAt: 1, body: .bytes(Data([0x61]))))
+    }
     await store.close()
     for (words, offered) in [
       (["show", "http://a"], ["http://a.example/1"]),
-      (["rm", "http"], ["http://a.example/1", "http://b.example/2"]),
+      (["rm", "http"], ["http://a.example/1", "http://b.example/2", "http://c.example/3"]),
       (["show", "key:ow"], ["key:own"]), (["rm", "--key", "o"], ["other", "own"]),
-      (["list", "--account", ""], []),
+      (["list", "--account", ""], ["alice"]),
     ] as [([String], [String])] {
       let run = try await shell.run(["completions", "candidates", "--"] + words)
       #expect(run.lines == offered, "\(words): \(run.outputText)")

@@ -39,7 +39,16 @@ import TestTurns
 
   @Test func `what the key has a digest of is asked for with the same again`() {
     #expect(groups(("", "body=3:abc")).waysToAsk == ["with the same -d, -X and --read"])
-    #expect(groups(("", "authorities=3:abc insecure")).waysToAsk == ["with the same --cacert -k"])
+    #expect(groups(("", "authorities no-location")).waysToAsk == ["with --cacert FILE --no-location"])
+  }
+
+  @Test func `the name of an automatic account is not proposed`() {
+    let (one, two) = ("auto:0123456789abcdef", "auto:123456789abcdef0")
+    let found = groups((one, ""), (two, ""), (two, "insecure"))
+    #expect(found.text == "1 of auto:01234567…, 1 of auto:12345678…, 1 of auto:12345678… with -k")
+    #expect(found.narrowing == "-k or --exact")
+    #expect(found.waysToAsk == ["with the same credentials", "with the same credentials -k"])
+    #expect(groups((one, ""), ("a", "")).narrowing == "--account or --exact")
   }
 
   @Test func `only what tells them apart is proposed`() {

@@ -155,6 +155,7 @@ import TestTurns
     for (words, variables) in [
       (["--cacert", ours], [:]), ([], ["CURL_CA_BUNDLE": ours]), ([], ["SSL_CERT_FILE": ours]),
       ([], ["SSL_CERT_DIR": elsewhere.folder.path]), (["--insecure"], [:]),
+      ([], Self.system), ([], ["SSL_CERT_FILE": ours, "SSL_CERT_DIR": "/etc/ssl/certs"]),
     ] as [([String], [String: String])] {
       for host in Site.hosts {
         let run = try await load(host, of: site, in: place, shell, words, variables)
@@ -182,14 +183,24 @@ import TestTurns
     }
   }
 
-  @Test func `with links by hash the bundle is not read`() async throws {
+  /// Variables that name what is the system's own.
+  private static let system = [
+    "SSL_CERT_FILE": "/etc/ssl/certs/ca-certificates.crt", "SSL_CERT_DIR": "/etc/ssl/certs",
+  ]
+
+  @Test(
+    "with links by hash the bundle is not read, nor where a variable names it",
+    arguments: [[:], system, ["CURL_CA_BUNDLE": "/etc/ssl/certs/ca-certificates.crt"]])
+  func linked(variables: [String: String]) async throws {
     let (shell, site) = (try Shell(), try await Site())
     let place = try await Place(linked: [site.ours.authority], bundled: [])
     // Reading it would be an error.
     try place.folder.write("no certificate".utf8, to: "ca-certificates.crt")
-    let run = try await load("good.test", of: site, in: place, shell)
+    let run = try await load("good.test", of: site, in: place, shell, [], variables)
     #expect(run.status == 0 && run.outputText == "GET of good.test", "\(run.errorText)")
-    #expect(try await load("unknown.test", of: site, in: place, shell).status == 4)
+    #expect(try await load("unknown.test", of: site, in: place, shell, [], variables).status == 4)
+    let bundled = try await Place(linked: [site.others.authority], bundled: [site.ours.authority])
+    #expect(try await load("good.test", of: site, in: bundled, shell, [], variables).status == 0)
   }
 
   @Test func `a request that may not be repeated goes out once where the bundle is needed`() async throws {

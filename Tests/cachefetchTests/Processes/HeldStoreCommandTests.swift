@@ -125,4 +125,50 @@ import TestTurns
     #expect(try !shell.store.filesContain("alice"))
     await holder.end()
   }
+
+  @Test func `law 9: a process that holds the locks of everything keeps no load from its origin`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    origin.answer(.ok("two", ["ETag": "\"2\""]))
+    let holder = try await StoreHolder(.locks, shell.store.path)
+    let finished = try await withoutTurn {
+      try await shell.underLimits.run("--json", "--retry", "0", "-m", "20s", origin.url)
+    }
+    #expect(finished.status == 0 && finished.lines.count == 1, "\(finished.errorText)")
+    #expect(
+      finished.outputText.contains("\"delivery\":\"fresh\"")
+        && finished.outputText.contains("\"body\":\"two\""))
+    #expect(origin.server.requests().count == 2)
+    await holder.end()
+  }
+
+  @Test(
+    "law 9: a process that holds the store keeps no load from its deadline, nor a look-up from its end",
+    arguments: [StoreHolder.Kind.exclusive, .index])
+  func bounded(kind: StoreHolder.Kind) async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    let mayAnswer = origin.hold()
+    let holder = try await StoreHolder(kind, shell.store.path)
+    let began = ContinuousClock.now
+    let (late, offline) = try await withoutTurn {
+      async let late = shell.underLimits.run("--json", "--deadline", "1s", origin.url)
+      async let offline = shell.underLimits.run("--offline", origin.url)
+      return try await (late, offline)
+    }
+    // The longest that a store is waited for, and that again for a machine that is busy: it was twenty seconds.
+    #expect(began.duration(to: .now) < .seconds(12))
+    #expect(late.status == 4 && late.outputText.contains("timeout(deadline)"), "\(late.errorText)")
+    #expect(
+      offline.status == 74 && offline.errorText.contains("in use by another process"), "\(offline.errorText)")
+    let line = try #require(late.lines.first)
+    let elapsed = try #require(line.firstMatch(of: /"elapsed_ms":([0-9]+)/).flatMap { Int($0.1) })
+    #expect(elapsed < 4_000, "\(elapsed)")
+    mayAnswer.open()
+    await holder.end()
+  }
 }

@@ -162,6 +162,27 @@ import TestTurns
     #expect(origin.requests().count == 2)
   }
 
+  @Test func `law 7: ten processes at once that want nothing older make two exchanges at most`() async throws
+  {
+    let mayAnswer = Gate()
+    let origin = try origin { number in
+      mayAnswer.wait()
+      return .ok("answer \(number)")
+    }
+    let store = try TemporaryStore()
+    let children = try start(10, origin.url + "/x", store, ["--policy", "fresh-only"])
+    var waiting = 0
+    for child in children where await child.says("waiting for another process") { waiting += 1 }
+    #expect(waiting == 9)
+    mayAnswer.open()
+    for child in children {
+      let finished = await child.finished()
+      #expect(
+        finished.exit == .status(0) && finished.outputText.hasPrefix("answer "), "\(finished.errorText)")
+    }
+    #expect(origin.requests().count <= 2)
+  }
+
   @Test func `law 8: of two processes, the exchange that began later keeps the row`() async throws {
     let firstMayAnswer = Gate()
     let origin = try origin { number in
@@ -171,7 +192,8 @@ import TestTurns
     let store = try TemporaryStore()
     let older = try startOne(origin.url + "/x", store, ["--policy", "fresh-only"])
     await origin.waitForRequests(1)
-    let newer = try startOne(origin.url + "/x", store, ["--policy", "fresh-only"])
+    // Not alike, so that it does not wait for the other.
+    let newer = try startOne(origin.url + "/x", store, ["--policy", "fresh-only", "-H", "X-Other: 1"])
     #expect(await newer.finished().outputText == "answer 2")
     firstMayAnswer.open()
     #expect(await older.finished().outputText == "answer 1")

@@ -110,6 +110,15 @@ import TestTurns
       #expect(
         words.contains("-q") ? run.errors.isEmpty : run.errorText.contains(said), "\(words) \(run.errorText)")
     }
+    // What is stored comes before anything of the process that refreshes.
+    let joined = try await ChildProcess.run(
+      "/usr/bin/unshare",
+      [
+        "-m", "sh", "-c", "mount -t tmpfs none /proc && exec \"$0\" \"$@\" 2>&1",
+        try BuiltProduct.cachefetch(),
+        "--background", origin.url,
+      ], environment: shell.environment)
+    #expect(joined.outputText.hasPrefix("onecachefetch: the refresh could not"), "\(joined.outputText)")
     // Where nothing is stored either, it is the more serious of the two.
     let other = try await ChildProcess.run(
       "/usr/bin/unshare",
@@ -242,10 +251,62 @@ import TestTurns
     #expect(try await status(["CURL_CA_BUNDLE": elsewhere, "SSL_CERT_FILE": site.certificate]) == 4)
     #expect(try await status(["CURL_CA_BUNDLE": "/nonexistent"], "--cacert", site.certificate) == 0)
     #expect(try await status(["CURL_CA_BUNDLE": "/nonexistent"], "--insecure") == 0)
-    #expect(try await status(["CURL_CA_BUNDLE": "/nonexistent"]) == 64)
-    #expect(try await status(["SSL_CERT_FILE": "/nonexistent"]) == 64)
+    #expect(try await status(["CURL_CA_BUNDLE": "/nonexistent"]) == 4)
+    #expect(try await status(["SSL_CERT_FILE": "/nonexistent"]) == 4)
     #expect(try await status(["SSL_CERT_DIR": "/nonexistent"]) == 4)
     #expect(try await status(["SSL_CERT_DIR": "/nonexistent", "SSL_CERT_FILE": site.certificate]) == 0)
+  }
+
+  @Test(
+    "what the environment trusts moves no entry, and is not read where nobody's certificate is judged",
+    arguments: ["CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"])
+  func trustedStored(name: String) async throws {
+    let shell = try Shell()
+    let site = try await SelfSignedSite(in: shell.store.folder)
+    let origin = try FixtureServer(routes: ["/": .ok("plain")])
+    func run(_ value: String?, _ words: String...) async throws -> ChildProcess.Finished {
+      var changed = shell
+      changed.environment[name] = value
+      return try await changed.run(["-q", "--retry", "0", "--connect-timeout", "1h"] + words)
+    }
+    let copy = shell.file("copy.pem")
+    try shell.store.folder.write(try Data(contentsOf: URL(filePath: site.certificate)), to: "copy.pem")
+    let trusted = name == "SSL_CERT_DIR" ? site.folder : copy
+    for url in [site.url, origin.url + "/"] { #expect(try await run(trusted, url).status == 0, "\(url)") }
+    try shell.store.folder.write("an update", to: "copy.pem")
+    // Whoever opens it waits for a writer.
+    try #require(mkfifo(shell.file("fifo"), 0o600) == 0)
+    let system = name == "SSL_CERT_DIR" ? "/etc/ssl/certs" : "/etc/ssl/certs/ca-certificates.crt"
+    for value in [trusted, nil, system, "/nonexistent", shell.file("fifo")] {
+      for (url, body) in [(site.url, "site"), (origin.url + "/", "plain")] {
+        let offline = try await run(value, "--offline", url)
+        #expect(offline.status == 0 && offline.outputText == body, "\(value ?? "-") \(url)")
+      }
+      let plain = try await run(value, "--policy", "fresh-only", origin.url + "/")
+      #expect(plain.status == 0 && plain.outputText == "plain", "\(value ?? "-")")
+    }
+    // What cannot be read takes no stored response away.
+    let missing = try await run("/nonexistent", site.url)
+    #expect(missing.status == 3 && missing.outputText == "site")
+    #expect(try await shell.run("list").lines.count == 2)
+  }
+
+  @Test func `of --cacert it counts over https that it is given, and over http nothing does`() async throws {
+    let shell = try Shell()
+    let site = try await SelfSignedSite(in: shell.store.folder)
+    let origin = try FixtureServer(routes: ["/": .ok("plain")])
+    try shell.store.folder.write("none", to: "other.pem")
+    #expect(try await shell.run("-q", "--cacert", site.certificate, site.url).status == 0)
+    #expect(try await shell.run("-q", "-k", origin.url).status == 0)
+    for (words, status) in [
+      (["--cacert", "other.pem", site.url], 0), ([site.url], 4), (["-k", site.url], 4),
+      (["--cacert", "other.pem", origin.url], 0), ([origin.url], 0),
+      (["--cert", "other.pem", origin.url], 0),
+    ] as [([String], Int32)] {
+      #expect(try await shell.run(["-q", "--offline"] + words).status == status, "\(words)")
+    }
+    #expect(try await shell.run("list").outputText.contains("\(site.url)  --cacert\n"))
+    #expect(try await shell.run("rm", "--cacert", "other.pem", site.url).errorText == "removed 1 entry\n")
   }
 
   @Test func `a key with a pass phrase is refused at once, on a terminal too`() async throws {

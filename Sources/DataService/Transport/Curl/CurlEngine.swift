@@ -8,8 +8,6 @@
   /// Every function is called on the network thread, which justifies `@unchecked Sendable`.
   final class CurlEngine: NetworkEngine, @unchecked Sendable {
     private static let sparesLimit = 32
-    /// The limit on remembered hosts that speak HTTP/2.
-    private static let http2HostsLimit = 1_024
 
     private let configuration: CurlConfiguration
     private let timekeeper: any Timekeeper
@@ -20,7 +18,6 @@
     private var spares: [EasyHandle] = []
     /// Handles that cannot be reused, freed when the thread is idle.
     private var retired: [EasyHandle] = []
-    private var http2Hosts: Set<String> = []
     /// Known from the first exchange over TLS on.
     private var authorities: SystemAuthorities?
     /// The connections without HTTP that wait on this thread.
@@ -36,7 +33,7 @@
     init(configuration: CurlConfiguration, timekeeper: any Timekeeper) {
       self.configuration = configuration
       self.timekeeper = timekeeper
-      queue = ExchangeQueue(perHost: configuration.exchangesPerHost, inAll: configuration.exchangesInAll)
+      queue = ExchangeQueue(configuration.exchanges)
     }
 
     // MARK: Start and end of exchanges
@@ -83,11 +80,12 @@
     func requestTurn() { needsAdvance = true }
 
     private func startInTurn(_ exchange: CurlExchange) {
-      if queue.start(host: exchange.origin.key) {
+      let isPrefetch = exchange.request.isPrefetch
+      if queue.start(host: exchange.origin.key, isPrefetch: isPrefetch) {
         start(exchange)
       } else {
-        exchange.track.ticket = queue.wait(exchange, host: exchange.origin.key)
-        arm(exchange)
+        exchange.track.ticket = queue.wait(exchange, host: exchange.origin.key, isPrefetch: isPrefetch)
+        exchange.request.onPlace?(true)
       }
     }
 
@@ -117,7 +115,7 @@
       }
       // Keep at least as many idle connections as exchanges may run.
       _ = ccurl_multi_set_long(
-        library.table, multi, CURLMOPT_MAXCONNECTS, max(8, configuration.exchangesInAll * 2))
+        library.table, multi, CURLMOPT_MAXCONNECTS, max(8, configuration.exchanges.inAll * 2))
       self.multi = multi
       attach(to: thread)
     }
@@ -163,7 +161,7 @@
     /// exchange that asks for HTTP/1.1 must not share a connection that speaks HTTP/2, as libcurl would allow.
     private func needsFreshConnection(_ exchange: CurlExchange) -> Bool {
       !exchange.request.isRepeatable
-        || exchange.request.connection.isHTTP11Only && http2Hosts.contains(exchange.origin.key)
+        || exchange.request.connection.isHTTP11Only && queue.isSharing(exchange.origin.key)
     }
 
     /// Ends an exchange that was started but has no transfer.
@@ -176,6 +174,7 @@
     private func startNext() {
       while let exchange = queue.next() {
         exchange.track.ticket = nil
+        exchange.request.onPlace?(false)
         start(exchange)
       }
     }
@@ -297,6 +296,12 @@
       of easy: EasyHandle, _ exchange: CurlExchange, _ code: CURLcode
     ) -> Result<Void, DataServiceError> {
       if let refusal = easy.refusal { return .failure(refusal) }
+      var code = code
+      if code == CURLE_OK, let head = easy.head, head.isLengthIgnored, easy.expectsBody(head),
+        let length = head.contentLength, easy.received != length
+      {
+        code = CURLE_PARTIAL_FILE
+      }
       if code == CURLE_OK {
         guard let head = easy.head else {
           return .failure(
@@ -304,8 +309,8 @@
               .disconnected, "\(exchange.origin.host) closed the connection without a response")
           )
         }
-        if head.version == "2", http2Hosts.count < Self.http2HostsLimit {
-          http2Hosts.insert(exchange.origin.key)
+        if exchange.origin.isSecure, !exchange.request.connection.isHTTP11Only {
+          queue.note(exchange.origin.key, isSharing: head.version == "2")
         }
         return .success(())
       }
@@ -318,7 +323,7 @@
         hasHead: easy.head != nil, isEncoded: easy.head?.isEncoded ?? false,
         host: exchange.origin.host, port: exchange.origin.port,
         isProxyGiven: exchange.request.connection.proxy != nil,
-        mayUseProxy: exchange.request.connection.mayUseProxy(isSecure: exchange.origin.isSecure),
+        mayUseProxy: exchange.request.connection.proxyInForce(isSecure: exchange.origin.isSecure) != nil,
         usedProxy: easy.usedProxy,
         unixSocket: exchange.request.connection.unixSocket,
         isResolved: !exchange.request.connection.resolutions.isEmpty)
@@ -359,8 +364,17 @@
       let now = turnInstant == 0 ? timekeeper.bootNanoseconds : turnInstant
       guard exchange.track.phase != phase || exchange.track.entered != now else { return }
       (exchange.track.phase, exchange.track.entered) = (phase, now)
+      if phase == .waiting { noteSharing(exchange) }
       exchange.track.clock?.enter(phase, at: now)
       arm(exchange)
+    }
+
+    /// Notes that the host speaks HTTP/2 before it has answered: two requests are under way on one connection.
+    private func noteSharing(_ exchange: CurlExchange) {
+      let (port, host) = (exchange.track.port, exchange.origin.key)
+      guard port != 0, exchange.origin.isSecure, !queue.isSharing(host) else { return }
+      let own = running.lazy.compactMap(\.exchange).filter { $0.track.port == port && $0.origin.key == host }
+      if own.count > 1 { queue.note(host, isSharing: true) }
     }
 
     /// Makes sure that the timer fires no later than the next deadline. A timer that fires early is set again then,

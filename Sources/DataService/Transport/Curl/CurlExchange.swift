@@ -205,5 +205,7 @@
     /// Its ticket while it waits in the queue.
     var ticket: ExchangeQueue<CurlExchange>.Ticket?
     var isPaused = false
+    /// The port of the connection on this machine; 0 before there is one, and for a Unix socket.
+    var port: Int32 = 0
   }
 #endif

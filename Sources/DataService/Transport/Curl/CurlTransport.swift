@@ -55,14 +55,14 @@
       let exchange = CurlExchange(request, url: url, origin: origin, host: self)
       let head = try await exchange.head()
       let reader = CurlBodyReader(exchange)
-      let wasDecodedUnasked = request.decodesUnasked && head.isEncoded
       var response = TransportResponse(
         version: head.version, status: head.status, reason: head.reason,
-        fields: wasDecodedUnasked ? head.decodedFields : head.fields, interim: head.interim,
+        fields: request.isDecodedUnasked && head.isEncoded ? head.decodedFields : head.fields,
+        interim: head.interim,
         body: TransportBody(length: head.isEncoded ? nil : head.contentLength) {
           () async throws(DataServiceError) in try await reader.exchange.nextPiece()
         })
-      response.wasDecodedUnasked = wasDecodedUnasked
+      response.isDecoded = request.decodes && head.isEncoded
       return response
     }
   }

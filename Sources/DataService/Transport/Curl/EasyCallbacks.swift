@@ -19,8 +19,8 @@
     seek: { context, offset, origin in
       EasyHandle.from(context).seek(to: Int(offset), origin: origin) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
     },
-    ready: { context, _, _, _, _ in
-      EasyHandle.from(context).becomeReady()
+    ready: { context, _, _, _, port in
+      EasyHandle.from(context).becomeReady(port: port)
       return CURL_PREREQFUNC_OK
     })
 
@@ -31,8 +31,9 @@
       return Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
     }
 
-    fileprivate func becomeReady() {
+    fileprivate func becomeReady(port: Int32) {
       guard let exchange else { return }
+      exchange.track.port = port
       exchange.host.enter(unsent.isEmpty ? .waiting : .sending, exchange)
     }
 
@@ -46,6 +47,8 @@
           refusal = .tooLarge(limit, exchange.origin.host)
           return false
         }
+        // libcurl would refuse the body. Newer versions, which look at this option earlier, still do.
+        if head.isPassedThrough, exchange.request.decodes { leaveCoded() }
         self.head = head
         exchange.receive(head)
         return true
@@ -96,7 +99,7 @@
       return true
     }
 
-    private func expectsBody(_ head: HeadParser.Head) -> Bool {
+    func expectsBody(_ head: HeadParser.Head) -> Bool {
       exchange?.request.method != .head && head.status != 204 && head.status != 304
     }
   }

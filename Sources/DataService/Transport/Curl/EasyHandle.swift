@@ -33,6 +33,8 @@
     private var shape: RequestShape?
     private var fields: HTTPFields?
     private var decodes = false
+    /// Whether this exchange's body is passed on in a coding that libcurl does not know.
+    private var leavesCoded = false
     private var connectMilliseconds = -1
     private var isFresh = false
     private var wantsHTTP2: Bool?
@@ -99,6 +101,10 @@
           ccurl_set_string(library.table, raw, CURLOPT_ACCEPT_ENCODING, request.decodes ? "" : nil))
         decodes = request.decodes
       }
+      if leavesCoded {
+        try set(CURLOPT_HTTP_CONTENT_DECODING, 1)
+        leavesCoded = false
+      }
       if request.fields != fields || shape.hasBody != (self.shape?.hasBody ?? false) {
         try setList(
           CURLOPT_HTTPHEADER,
@@ -108,6 +114,14 @@
       }
       self.shape = shape
     }
+
+    /// Has the body that comes now passed on as it is.
+    func leaveCoded() {
+      leavesCoded = ccurl_set_long(library.table, raw, CURLOPT_HTTP_CONTENT_DECODING, 0) == CURLE_OK
+    }
+
+    /// The bytes of the body that came, before any decoding.
+    var received: Int64 { Int64(ccurl_received(library.table, raw)) }
 
     /// Releases the exchange.
     func release() {
@@ -127,6 +141,7 @@
       shape = nil
       fields = nil
       decodes = false
+      leavesCoded = false
       connectMilliseconds = -1
       isFresh = false
       wantsHTTP2 = nil
@@ -271,13 +286,6 @@
       let old = self[key]
       self[key] = value
       return old
-    }
-  }
-
-  extension ConnectionOptions {
-    /// Whether the system's authorities, and they alone, judge the peer's certificate.
-    var trustsTheSystem: Bool {
-      !isInsecure && certificateAuthorityFile == nil && certificateAuthorityFolder == nil
     }
   }
 

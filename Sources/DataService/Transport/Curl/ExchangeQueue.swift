@@ -1,15 +1,18 @@
-/// Decides which exchange may start: a limited number per host and in all, hosts in turn, and each host's exchanges
-/// in order of arrival. Pure bookkeeping; not thread-safe.
+/// Decides which exchange may start: a limited number per host and in all, what somebody waits for before prefetches,
+/// hosts in turn, and each host's exchanges in order of arrival. Pure bookkeeping; not thread-safe.
 struct ExchangeQueue<Item> {
   /// A place in the queue.
   struct Ticket: Hashable {
     fileprivate let number: UInt64
-    fileprivate let host: String
+    fileprivate let line: LineName
   }
 
-  private struct Host {
-    var active = 0
-    var isInTurn = false
+  fileprivate struct LineName: Hashable {
+    let host: String
+    let isPrefetch: Bool
+  }
+
+  private struct Line {
     /// Numbers in order of arrival. Those of removed items stay until they are due or make up most of the list.
     var order: [UInt64] = []
     var first = 0
@@ -44,95 +47,114 @@ struct ExchangeQueue<Item> {
     }
   }
 
-  private let hostLimit: Int
-  private let limit: Int
-  private var active = 0
+  /// The limit on remembered hosts that speak HTTP/2.
+  private static var sharingLimit: Int { 1_024 }
+
+  private let limits: DataService.ExchangeLimits
+  /// The numbers of exchanges under way, by host.
+  private var hosts: [String: Int] = [:]
+  /// The hosts that speak HTTP/2, so that their exchanges share a connection.
+  private var sharing: Set<String> = []
   private var lastNumber: UInt64 = 0
-  private var hosts: [String: Host] = [:]
-  /// The hosts with waiting items, the next one first.
-  private var turns: [String] = []
+  private var lines: [LineName: Line] = [:]
+  /// The lines, the next one first, those of prefetches last.
+  private var turns: [LineName] = []
 
   /// How many items wait.
   private(set) var waitingCount = 0
   /// How many exchanges are under way.
-  var activeCount: Int { active }
+  private(set) var activeCount = 0
 
-  init(perHost hostLimit: Int, inAll limit: Int) {
-    self.hostLimit = max(1, hostLimit)
-    self.limit = max(1, limit)
-  }
+  init(_ limits: DataService.ExchangeLimits) { self.limits = limits }
 
   /// Starts an exchange at once; `false` if it must wait.
-  mutating func start(host: String) -> Bool {
-    guard active < limit else { return false }
-    // One lookup for the common case: read, change and write back in place.
-    let starts = { (host: inout Host) -> Bool in
-      guard host.active < hostLimit, host.waiting.isEmpty else { return false }
-      host.active += 1
-      return true
-    }(&hosts[host, default: Host()])
-    if starts { active += 1 }
-    return starts
+  mutating func start(host: String, isPrefetch: Bool = false) -> Bool {
+    if waitingCount > 0 {
+      guard !isWaiting(.init(host: host, isPrefetch: false)),
+        !isPrefetch || !isWaiting(.init(host: host, isPrefetch: true))
+      else { return false }
+    }
+    return take(host)
   }
 
-  /// Puts an exchange at the end of its host's queue.
-  mutating func wait(_ item: Item, host: String) -> Ticket {
+  /// Puts an exchange at the end of its host's line.
+  mutating func wait(_ item: Item, host: String, isPrefetch: Bool = false) -> Ticket {
+    let line = LineName(host: host, isPrefetch: isPrefetch)
     lastNumber += 1
     waitingCount += 1
-    hosts[host, default: Host()].add(item, number: lastNumber)
-    if hosts[host]?.isInTurn == false {
-      hosts[host]?.isInTurn = true
-      turns.append(host)
-    }
-    return Ticket(number: lastNumber, host: host)
+    if lines[line] == nil { addTurn(line) }
+    lines[line, default: Line()].add(item, number: lastNumber)
+    return Ticket(number: lastNumber, line: line)
   }
 
   /// Removes a waiting exchange; `false` if it no longer waits.
   @discardableResult mutating func remove(_ ticket: Ticket) -> Bool {
-    guard hosts[ticket.host]?.remove(number: ticket.number) == true else { return false }
+    guard lines[ticket.line]?.remove(number: ticket.number) == true else { return false }
     waitingCount -= 1
-    if hosts.count > 64 { dropIfUnused(ticket.host) }
     return true
   }
 
   /// Frees the place of a running exchange.
   mutating func finish(host: String) {
-    active -= 1
-    hosts[host]?.active -= 1
-    if hosts.count > 64 { dropIfUnused(host) }
+    activeCount -= 1
+    hosts[host, default: 1] -= 1
+    // Only from a long list: a recently used host is likely to be used again.
+    if hosts.count > 64, hosts[host] == 0 { hosts[host] = nil }
   }
 
   /// The next exchange that may start, with its place taken; `nil` if none may.
   mutating func next() -> Item? {
-    guard active < limit, waitingCount > 0 else { return nil }
+    guard activeCount < max(1, limits.inAll), waitingCount > 0 else { return nil }
     var index = 0
     while index < turns.count {
-      let name = turns[index]
-      guard var host = hosts[name], !host.waiting.isEmpty else {
+      let line = turns[index]
+      guard isWaiting(line) else {
         turns.remove(at: index)
-        hosts[name]?.isInTurn = false
+        lines[line] = nil
         continue
       }
-      guard host.active < hostLimit else {
+      guard take(line.host) else {
         index += 1
         continue
       }
-      hosts[name] = nil  // so that changing the copy does not copy its storage
-      let item = host.removeFirst()
-      host.active += 1
-      active += 1
       waitingCount -= 1
       turns.remove(at: index)
-      if host.waiting.isEmpty { host.isInTurn = false } else { turns.append(name) }
-      hosts[name] = host
-      return item
+      addTurn(line)
+      return lines[line]?.removeFirst()
     }
     return nil
   }
 
-  /// Drops an unused host, but only from a long list: a recently used host is likely to be used again.
-  private mutating func dropIfUnused(_ name: String) {
-    guard let host = hosts[name], host.active == 0, host.waiting.isEmpty, !host.isInTurn else { return }
-    hosts[name] = nil
+  /// Notes whether a host speaks HTTP/2.
+  mutating func note(_ host: String, isSharing: Bool) {
+    if !isSharing {
+      sharing.remove(host)
+    } else if sharing.count < Self.sharingLimit {
+      sharing.insert(host)
+    }
+  }
+
+  /// Whether the host is known to speak HTTP/2.
+  func isSharing(_ host: String) -> Bool { !sharing.isEmpty && sharing.contains(host) }
+
+  private func isWaiting(_ line: LineName) -> Bool { lines[line]?.waiting.isEmpty == false }
+
+  private mutating func addTurn(_ line: LineName) {
+    turns.insert(
+      line, at: line.isPrefetch ? turns.count : turns.firstIndex(where: \.isPrefetch) ?? turns.count)
+  }
+
+  /// Takes a place; `false` if there is none.
+  private mutating func take(_ host: String) -> Bool {
+    guard activeCount < max(1, limits.inAll) else { return false }
+    let most = max(1, isSharing(host) ? limits.perHTTP2Host : limits.perHost)
+    // One lookup for the common case: read, change and write back in place.
+    let isTaken = { (count: inout Int) -> Bool in
+      guard count < most else { return false }
+      count += 1
+      return true
+    }(&hosts[host, default: 0])
+    if isTaken { activeCount += 1 }
+    return isTaken
   }
 }

@@ -3,8 +3,9 @@ import CacheStore
 /// Parses the lines of a response's heads: interim 1xx responses, then the final one (RFC 9112 sections 4 and 5).
 ///
 /// Stricter than libcurl, which passes on lines that it does not understand: a malformed head fails the exchange, so
-/// that it can replace no stored response (law 5). The limits apply to all heads together, which ends a flood of 1xx
-/// responses.
+/// that it can replace no stored response (law 5). A field whose name is no token is dropped; but one that may have been
+/// meant to say where the body ends fails the exchange too. The limits apply to all heads together, which ends a flood
+/// of 1xx responses.
 struct HeadParser {
   /// A final head, and its description of the body.
   struct Head: Sendable {
@@ -13,10 +14,14 @@ struct HeadParser {
     var reason: String
     var fields: HTTPFields
     var interim: [TransportResponse.Interim]
-    /// The value of `Content-Length`; `nil` where there is none or `Transfer-Encoding` overrides it.
+    /// The value of `Content-Length`; `nil` where there is none or chunks override it.
     var contentLength: Int64?
+    /// Whether libcurl reads to the end of the connection all the same, because of a `Transfer-Encoding` without chunks.
+    var isLengthIgnored: Bool
     /// Whether the body has a content coding, so that its decoded length differs.
     var isEncoded: Bool
+    /// Whether `Content-Encoding` names no registered coding, so that the body is passed on as it came.
+    var isPassedThrough: Bool
   }
 
   /// The defect of a head, as text for people.
@@ -33,8 +38,13 @@ struct HeadParser {
   private var wire: [UInt8] = []
   private var lengths: [Int64] = []
   private var isChunked = false
-  private var isEncoded = false
+  private var hasTransferCoding = false
+  private var hasContentCoding = false
+  /// What a folded line continues.
+  private var last = Last.nothing
   private var isComplete = false
+
+  private enum Last { case nothing, field, dropped, framing }
 
   /// - Parameters:
   ///   - byteLimit: The most bytes in all heads.
@@ -88,24 +98,38 @@ struct HeadParser {
     }
     var colon = 0
     while colon < line.count, line[colon].isTokenByte { colon += 1 }
-    guard colon > 0, colon < line.count, line[colon] == 0x3A else {
-      throw Problem(message: "a header has no valid name")
-    }
+    let isToken = colon > 0 && colon < line.count && line[colon] == 0x3A
+    guard isToken || line.contains(0x3A) else { throw Problem(message: "a header has no name") }
+    while line[colon] != 0x3A { colon += 1 }
     let name = line.part(0, colon)
     let value = line.part(colon + 1, line.count).trimmedOfBlanks
     try checkValue(value)
-    try note(name: name, value: value)
+    guard isToken else {
+      guard !name.trimmedOfBlanks.isFraming else {
+        throw Problem(message: "a header that says where the body ends has no valid name")
+      }
+      last = .dropped
+      return
+    }
+    last = name.isFraming ? .framing : .field
+    if last == .framing { try note(name: name, value: value) }
     wire.append(contentsOf: name)
     wire.append(0x3A)
     wire.append(0x20)
     endLine(with: value)
   }
 
-  /// An obsolete folded line continues the previous value with a space (RFC 9112 section 5.2).
+  /// An obsolete folded line continues the previous value with a space (RFC 9112 section 5.2). libcurl looks at a field's
+  /// first line alone, and would end the body elsewhere, or decode it otherwise, than the whole field says.
   private mutating func takeContinuation(_ line: UnsafeRawBufferPointer) throws(Problem) {
-    guard wire.count > 2 else { throw Problem(message: "the headers begin with a continuation line") }
     let value = line.trimmedOfBlanks
     try checkValue(value)
+    switch last {
+    case .nothing: throw Problem(message: "the headers begin with a continuation line")
+    case .framing: throw Problem(message: "a header that says where the body ends is folded")
+    case .dropped: return
+    case .field: break
+    }
     wire.removeLast(2)
     wire.append(0x20)
     endLine(with: value)
@@ -123,26 +147,25 @@ struct HeadParser {
     }
   }
 
-  /// Records the fields that determine the end of the body.
+  /// Records a field that determines the end of the body, or its coding.
   private mutating func note(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) throws(Problem) {
     switch name.count {
-    case 14 where name.equalsIgnoringCase("content-length"):
-      lengths.append(contentsOf: Self.lengths(in: value))
-    case 16 where name.equalsIgnoringCase("content-encoding"):
-      if !value.isEmpty, !value.equalsIgnoringCase("identity") { isEncoded = true }
-    case 17 where name.equalsIgnoringCase("transfer-encoding"):
-      isChunked = true
-      try checkTransferCodings(value)
-    default: break
+    case 14: lengths.append(contentsOf: Self.lengths(in: value))
+    case 16: hasContentCoding = true
+    default:
+      hasTransferCoding = true
+      try takeTransferCodings(value)
     }
   }
 
   /// Nothing but chunks was asked for (RFC 9112 section 7.4). Some versions of libcurl refuse another coding, some
-  /// decode it, some take such a body for an empty one.
-  private func checkTransferCodings(_ value: UnsafeRawBufferPointer) throws(Problem) {
+  /// decode it, some take such a body for an empty one. Without chunks the length counts (RFC 2616 section 4.4).
+  private mutating func takeTransferCodings(_ value: UnsafeRawBufferPointer) throws(Problem) {
     for coding in value.split(separator: 0x2C) {
       let coding = UnsafeRawBufferPointer(rebasing: coding).trimmedOfBlanks
-      guard coding.equalsIgnoringCase("chunked") || coding.equalsIgnoringCase("identity") else {
+      if coding.equalsIgnoringCase("chunked") {
+        isChunked = true
+      } else if !coding.equalsIgnoringCase("identity") {
         throw Problem(message: "the body has a transfer coding that was not asked for")
       }
     }
@@ -187,16 +210,20 @@ struct HeadParser {
       }
     }
     isComplete = true
+    let isEncoded = hasContentCoding && ContentCoding.isNamed(in: fields)
     return Head(
       version: version, status: status, reason: reason, fields: fields, interim: interim,
-      contentLength: isChunked ? nil : lengths.first, isEncoded: isEncoded)
+      contentLength: isChunked ? nil : lengths.first, isLengthIgnored: hasTransferCoding && !isChunked,
+      isEncoded: isEncoded, isPassedThrough: hasContentCoding && !isEncoded)
   }
 
   private mutating func resetForNextHead() {
     status = 0
     lengths = []
     isChunked = false
-    isEncoded = false
+    hasTransferCoding = false
+    hasContentCoding = false
+    last = .nothing
   }
 }
 
@@ -256,6 +283,16 @@ extension UnsafeRawBufferPointer {
     while start < end, self[start].isBlank { start += 1 }
     while end > start, self[end - 1].isBlank { end -= 1 }
     return part(start, end)
+  }
+
+  /// Whether the bytes are the name of a field that says where the body ends, or how it is coded.
+  fileprivate var isFraming: Bool {
+    switch count {
+    case 14: equalsIgnoringCase("content-length")
+    case 16: equalsIgnoringCase("content-encoding")
+    case 17: equalsIgnoringCase("transfer-encoding")
+    default: false
+    }
   }
 
   /// Whether the bytes are the given lower-case ASCII text in any case.

@@ -4,7 +4,7 @@ internal import CacheStore
 package struct PhaseClock {
   /// The phase of an exchange.
   package enum Phase {
-    /// Waiting in the queue: only the total limit applies.
+    /// Waiting in the queue: no limit applies.
     case queued
     /// Name lookup, connection, TLS.
     case connecting
@@ -25,6 +25,8 @@ package struct PhaseClock {
   private let firstByte: Int64
   private let idle: Int64
   private let total: Int64
+  /// When the total time is over, which begins with the first phase after the queue.
+  private var end: Int64?
 
   /// A clock for an exchange requested at `now`.
   package init(limits: Limits, now: Int64) {
@@ -32,17 +34,19 @@ package struct PhaseClock {
     connect = limits.connectTimeout.clampedNanoseconds
     firstByte = limits.firstByteTimeout.clampedNanoseconds
     idle = limits.idleTimeout.clampedNanoseconds
-    total = Self.sum(now, limits.totalTimeout.clampedNanoseconds)
+    total = limits.totalTimeout.clampedNanoseconds
   }
 
   /// Enters a phase, or records activity in it.
   package mutating func enter(_ phase: Phase, at now: Int64) {
     self.phase = phase
     since = now
+    if end == nil { end = Self.sum(now, total) }
   }
 
   /// The next deadline, and the phase whose limit it is.
   package var deadline: (instant: Int64, phase: DataServiceError.Kind.Phase) {
+    let total = end ?? .max
     let instant: Int64
     let name: DataServiceError.Kind.Phase
     switch phase {

@@ -64,14 +64,12 @@ extension HTTPFields {
 
 extension TransportRequest {
   /// Whether the body comes decoded: in a coding that was asked for, or in one that the origin used unasked.
-  var decodes: Bool { connection.isCompressed || decodesUnasked }
+  var decodes: Bool { connection.isCompressed || isDecodedUnasked }
 
-  /// Whether a coding is decoded that nobody has asked for: a coded body in the row would be nothing to loads that
-  /// decode. A request that names codings gets the bytes as they come, as one for the rest of a download does; a part
-  /// of a coded body cannot be decoded, and a HEAD has none.
-  var decodesUnasked: Bool {
-    !connection.isCompressed && method != .head && !fields.contains("Accept-Encoding")
-      && !fields.contains("Range")
+  /// Whether a coding is decoded that nobody has asked for. A request that names codings gets the bytes as they come, as
+  /// one for the rest of a download does; a part of a coded body cannot be decoded, and a HEAD has none.
+  var isDecodedUnasked: Bool {
+    decodesUnasked && method != .head && !fields.contains("Accept-Encoding") && !fields.contains("Range")
   }
 
   /// The reason why the request cannot be sent, or `nil`. The service checks too, but this is the last check before

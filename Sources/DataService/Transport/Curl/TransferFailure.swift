@@ -171,7 +171,8 @@
         CURLE_SSL_CACERT_BADFILE,
         .plain(
           .tls("authorities"), "the file of certificate authorities could not be read",
-          "check the file given, or install the system's (package ca-certificates)")
+          "check the file given, here or in the environment, or install the system's (package ca-certificates)"
+        )
       ),
       (CURLE_SSL_SHUTDOWN_FAILED, .broken),
       (
@@ -305,18 +306,6 @@
           "try again; where the server allows it, the download goes on where it stopped"
         )
         : (.disconnected, "%@ closed the connection without a response", "try again, or check the port")
-    }
-  }
-
-  extension ConnectionOptions {
-    /// Whether a proxy is given, or named by a variable that libcurl reads. What `no_proxy` says is not looked at.
-    func mayUseProxy(
-      isSecure: Bool, environment: (String) -> String? = { getenv($0).map { String(cString: $0) } }
-    ) -> Bool {
-      guard unixSocket == nil else { return false }
-      if let proxy { return !proxy.isEmpty }
-      let own = isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
-      return (own + ["all_proxy", "ALL_PROXY"]).contains { environment($0)?.isEmpty == false }
     }
   }
 

@@ -83,13 +83,13 @@ public final class SessionTransport: Transport {
     exchange.begin(task)
     let head = try await exchange.head()
     let reader = BodyReader(exchange)
-    let fields = request.connection.isCompressed ? head.fields : head.decodedFields
+    let fields = request.connection.isCompressed || !head.isDecoded ? head.fields : head.decodedFields
     var response = TransportResponse(
       version: "1.1", status: head.status, fields: fields,
       body: DataService.BodyStream(length: head.length) {
         () async throws(DataServiceError) in try await reader.exchange.nextPiece()
       })
-    response.wasDecodedUnasked = fields != head.fields
+    response.isDecoded = head.isDecoded
     return response
   }
 }
@@ -134,15 +134,17 @@ extension SessionExchange.SessionHead {
   /// The codings that URLSession decodes, asked to or not.
   private static var decoded: [String] { ["gzip", "x-gzip", "deflate", "br"] }
 
-  /// The fields without what they say of a coding that URLSession has taken off. Those of a part stay: it was
-  /// cut out of the coded bytes, and must not pass for the rest of others.
-  fileprivate var decodedFields: HTTPFields {
+  /// Whether URLSession has taken a coding off. Of a part nothing is taken: it was cut out of the coded bytes, and must
+  /// not pass for the rest of others.
+  fileprivate var isDecoded: Bool {
     let codings = (fields.combined("Content-Encoding") ?? "").split(separator: ",").map {
       $0.trimmingCharacters(in: .whitespaces).lowercased()
     }
-    guard status != 206, !codings.isEmpty, codings.allSatisfy({ Self.decoded.contains($0) }) else {
-      return fields
-    }
+    return status != 206 && !codings.isEmpty && codings.allSatisfy { Self.decoded.contains($0) }
+  }
+
+  /// The fields without what they say of a coding that was taken off.
+  fileprivate var decodedFields: HTTPFields {
     var fields = fields
     fields.remove("Content-Encoding")
     fields.remove("Content-Length")

@@ -77,7 +77,7 @@ import TestTurns
       try connection.send(.ok("late"))
     }
     var configuration = CurlConfiguration()
-    configuration.exchangesPerHost = 1
+    configuration.exchanges.perHost = 1
     let transport = CurlTransport(configuration: configuration)
     let first = Task { try await transport.response(to: Self.patient(origin.url("/first"))).status }
     await origin.waitForRequests(1)
@@ -170,8 +170,8 @@ import TestTurns
     let thread = NetworkThread()
     let keeper = VirtualClock()
     var configuration = CurlConfiguration()
-    configuration.exchangesPerHost = 1
-    configuration.exchangesInAll = 2
+    configuration.exchanges.perHost = 1
+    configuration.exchanges.inAll = 2
     let transport = CurlTransport(configuration: configuration, thread: thread, timekeeper: keeper)
     func begin(_ url: URL) -> Task<TransportResponse, any Error> {
       Task { try await transport.response(to: Self.patient(url)) }
@@ -180,9 +180,13 @@ import TestTurns
     await origin.waitForRequests(1)
     await other.waitForRequests(1)
     // For a place at its host, and for one at all.
-    for server in [origin, origin, other] { tasks.append(begin(server.url("/later"))) }
-    // Each has a timer once it is under way, or in the queue.
-    await keeper.whenPending(atLeast: 5)
+    let areWaiting = (0..<3).map { _ in Gate() }
+    for (server, isWaiting) in zip([origin, origin, other], areWaiting) {
+      var request = Self.patient(server.url("/later"))
+      request.onPlace = { _ in isWaiting.open() }
+      tasks.append(Task { [request] in try await transport.response(to: request) })
+    }
+    for isWaiting in areWaiting { await isWaiting.wait() }
     await thread.stop()
     for task in tasks { #expect(await kind(of: task) == .closed) }
     #expect(origin.requests().map(\.path) == ["/first"] && other.requests().map(\.path) == ["/first"])

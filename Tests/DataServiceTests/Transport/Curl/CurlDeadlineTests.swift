@@ -1,6 +1,7 @@
 @testable import DataService
 import FixtureServer
 import Foundation
+import Synchronization
 import DataServiceTesting
 import TestSupport
 import Testing
@@ -137,29 +138,33 @@ import TestTurns
     withExtendedLifetime(origin) {}
   }
 
-  @Test func `the time in the queue counts for the total only`() async throws {
+  @Test func `the time in the queue counts for no limit`() async throws {
     let held = Gate()
     let origin = try FixtureServer { _, connection in
       held.wait()
       try connection.send(.ok("late"))
     }
     var configuration = CurlConfiguration()
-    configuration.exchangesPerHost = 1
+    configuration.exchanges.perHost = 1
     let transport = CurlTransport(configuration: configuration, thread: thread, timekeeper: keeper)
-    let first = TransportRequest(url: origin.url("/first"), limits: limits(firstByte: 500))
-    let second = TransportRequest(url: origin.url("/second"), limits: limits(connect: 1, total: 100))
+    let first = TransportRequest(url: origin.url("/first"), limits: limits(firstByte: 900, total: 900))
+    var second = TransportRequest(url: origin.url("/second"), limits: limits(firstByte: 100, total: 100))
+    let places = Mutex<[Bool]>([])
+    let isWaiting = Gate()
+    second.onPlace = { waits in
+      places.withLock { $0.append(waits) }
+      isWaiting.open()
+    }
     let task = Task { try await transport.response(to: first) }
     await origin.waitForRequests(1)
-    async let kind = kind { () async throws(DataServiceError) in _ = try await transport.response(to: second)
-    }
-    await keeper.whenPending(atLeast: 2)
-    await advance(by: .milliseconds(99_999))
-    #expect(keeper.pendingDelays.count == 2)
-    keeper.advance(by: .milliseconds(1))
-    #expect(await kind == .timeout(.total))
+    let later = Task { [second] in try await transport.response(to: second).status }
+    await isWaiting.wait()
+    await advance(by: .seconds(800))
     held.open()
     #expect(try await task.value.status == 200)
-    #expect(origin.requests().map(\.path) == ["/first"])
+    #expect(try await later.value == 200)
+    #expect(origin.requests().map(\.path) == ["/first", "/second"])
+    #expect(places.withLock { $0 } == [true, false])
     withExtendedLifetime(origin) {}
   }
 

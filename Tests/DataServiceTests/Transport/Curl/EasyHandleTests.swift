@@ -14,7 +14,7 @@ import TestTurns
   ) -> CurlTransport {
     var configuration = CurlConfiguration()
     configuration.libraryName = libcurl.path
-    configuration.exchangesPerHost = perHost
+    configuration.exchanges.perHost = perHost
     return CurlTransport(
       configuration: configuration, thread: thread, timekeeper: SystemTimekeeper(thread: thread))
   }

@@ -5,7 +5,7 @@ import TestTurns
 
 @Suite("Which exchange may start", .inTurn) struct ExchangeQueueTests {
   @Test func `no more start at once with one host than its limit`() {
-    var queue = ExchangeQueue<Int>(perHost: 2, inAll: 10)
+    var queue = ExchangeQueue<Int>(limits(perHost: 2, inAll: 10))
     let started = [
       queue.start(host: "a"), queue.start(host: "a"), queue.start(host: "a"), queue.start(host: "b"),
     ]
@@ -13,13 +13,13 @@ import TestTurns
   }
 
   @Test func `no more start at once in all than the limit`() {
-    var queue = ExchangeQueue<Int>(perHost: 2, inAll: 3)
+    var queue = ExchangeQueue<Int>(limits(perHost: 2, inAll: 3))
     let started = ["a", "b", "c", "d"].map { queue.start(host: $0) }
     #expect(started == [true, true, true, false])
   }
 
   @Test func `exchanges with one host start in the order they came`() {
-    var queue = ExchangeQueue<Int>(perHost: 1, inAll: 10)
+    var queue = ExchangeQueue<Int>(limits(perHost: 1, inAll: 10))
     _ = queue.start(host: "a")
     for number in 0..<5 { _ = queue.wait(number, host: "a") }
     let next = queue.next()
@@ -33,7 +33,7 @@ import TestTurns
   }
 
   @Test func `hosts take turns, so that a long list for one does not hold up the others`() {
-    var queue = ExchangeQueue<String>(perHost: 1, inAll: 1)
+    var queue = ExchangeQueue<String>(limits(perHost: 1, inAll: 1))
     _ = queue.start(host: "a")
     for number in 0..<3 { _ = queue.wait("a\(number)", host: "a") }
     for number in 0..<2 { _ = queue.wait("b\(number)", host: "b") }
@@ -50,7 +50,7 @@ import TestTurns
   }
 
   @Test func `a host at its limit is passed over`() {
-    var queue = ExchangeQueue<String>(perHost: 1, inAll: 2)
+    var queue = ExchangeQueue<String>(limits(perHost: 1, inAll: 2))
     _ = queue.start(host: "a")
     _ = queue.start(host: "b")
     _ = queue.wait("a0", host: "a")
@@ -63,7 +63,7 @@ import TestTurns
   }
 
   @Test func `nobody overtakes those who wait at the same host`() {
-    var queue = ExchangeQueue<Int>(perHost: 1, inAll: 9)
+    var queue = ExchangeQueue<Int>(limits(perHost: 1, inAll: 9))
     _ = queue.start(host: "a")
     _ = queue.wait(1, host: "a")
     queue.finish(host: "a")
@@ -73,7 +73,7 @@ import TestTurns
   }
 
   @Test func `what is taken out does not start`() {
-    var queue = ExchangeQueue<Int>(perHost: 1, inAll: 1)
+    var queue = ExchangeQueue<Int>(limits(perHost: 1, inAll: 1))
     _ = queue.start(host: "a")
     let tickets = (0..<100).map { queue.wait($0, host: "a") }
     let removed = tickets.filter { $0 != tickets[57] }.map { queue.remove($0) }
@@ -87,7 +87,7 @@ import TestTurns
   }
 
   @Test func `ten thousand waiting at one host all start, in order`() {
-    var queue = ExchangeQueue<Int>(perHost: 6, inAll: 32)
+    var queue = ExchangeQueue<Int>(limits(perHost: 6, inAll: 32))
     while queue.start(host: "a") {}
     for number in 0..<10_000 { _ = queue.wait(number, host: "a") }
     var order: [Int] = []
@@ -102,7 +102,7 @@ import TestTurns
   @Test func `any sequence of steps keeps within the limits and loses nobody`() {
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<20 {
-      var queue = ExchangeQueue<(Int, String)>(perHost: 2, inAll: 5)
+      var queue = ExchangeQueue<(Int, String)>(limits(perHost: 2, inAll: 5))
       var active: [String] = []
       var waiting: [Int: ExchangeQueue<(Int, String)>.Ticket] = [:]
       for number in 0..<2_000 {
@@ -134,11 +134,61 @@ import TestTurns
   }
 
   @Test(arguments: [-1, 0, 1]) func `at least one may be under way`(limit: Int) {
-    var queue = ExchangeQueue<Int>(perHost: limit, inAll: 5)
+    var queue = ExchangeQueue<Int>(limits(perHost: limit, inAll: 5))
     var started = [queue.start(host: "a"), queue.start(host: "a"), queue.start(host: "b")]
     #expect(started == [true, false, true] && queue.activeCount == 2)
-    queue = ExchangeQueue(perHost: 5, inAll: limit)
+    queue = ExchangeQueue(limits(perHost: 5, inAll: limit))
     started = [queue.start(host: "a"), queue.start(host: "b")]
     #expect(started == [true, false] && queue.activeCount == 1)
+  }
+
+  private func limits(perHost: Int, inAll: Int, perHTTP2Host: Int = 1) -> DataService.ExchangeLimits {
+    var limits = DataService.ExchangeLimits()
+    (limits.perHost, limits.perHTTP2Host, limits.inAll) = (perHost, perHTTP2Host, inAll)
+    return limits
+  }
+
+  @Test func `what somebody waits for begins before prefetches, at its host and at others`() {
+    var queue = ExchangeQueue<String>(limits(perHost: 1, inAll: 2))
+    #expect(queue.start(host: "a") && queue.start(host: "b", isPrefetch: true))
+    for name in ["a1", "a2", "c1"] { _ = queue.wait(name, host: String(name.prefix(1)), isPrefetch: true) }
+    for name in ["a3", "b4", "a5"] { _ = queue.wait(name, host: String(name.prefix(1))) }
+    var order: [String] = []
+    for host in ["a", "b", "a", "b", "a", "a", "c"] {
+      queue.finish(host: host)
+      while let name = queue.next() { order.append(name) }
+    }
+    #expect(order == ["a3", "b4", "a5", "c1", "a1", "a2"])
+  }
+
+  @Test func `nobody overtakes those that wait at its host, but what is wanted the prefetches`() {
+    var queue = ExchangeQueue<String>(limits(perHost: 2, inAll: 2))
+    #expect(queue.start(host: "a") && queue.start(host: "a"))
+    let prefetch = queue.wait("prefetch", host: "a", isPrefetch: true)
+    queue.finish(host: "a")
+    #expect(!queue.start(host: "a", isPrefetch: true))
+    #expect(queue.start(host: "a"), "it is wanted")
+    let removed = [queue.remove(prefetch), queue.remove(prefetch)]
+    #expect(removed == [true, false] && queue.waitingCount == 0)
+  }
+
+  @Test func `a host that speaks HTTP/2 has its own limit, and all have one together`() {
+    var queue = ExchangeQueue<Int>(limits(perHost: 1, inAll: 4, perHTTP2Host: 3))
+    #expect(queue.start(host: "a") && !queue.start(host: "a"))
+    for number in 1...9 { _ = queue.wait(number, host: "a") }
+    queue.note("a", isSharing: true)
+    var order: [Int] = []
+    while let number = queue.next() { order.append(number) }
+    #expect(order == [1, 2] && queue.isSharing("a") && !queue.isSharing("b"))
+    #expect(queue.start(host: "b") && !queue.start(host: "c"))
+    queue.note("a", isSharing: false)
+    queue.finish(host: "a")
+    #expect(queue.next() == nil, "it speaks HTTP/1.1 now")
+  }
+
+  @Test func `the defaults are those of the design`() {
+    let limits = DataService.ExchangeLimits()
+    #expect(limits.perHost == 6 && limits.perHTTP2Host == 50 && limits.inAll == 50)
+    #expect(CurlConfiguration().exchanges == limits && DataService.Configuration().exchanges == limits)
   }
 }

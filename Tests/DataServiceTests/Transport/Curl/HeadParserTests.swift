@@ -102,6 +102,10 @@ import TestTurns
       ("Content-Length: 5, 5", 5, false),
       ("Content-Length: 5\r\nContent-Length: 5", 5, false),
       ("Content-Length: 5\r\nTransfer-Encoding: chunked", nil, false),
+      ("Content-Length: 5\r\nTransfer-Encoding: identity, chunked", nil, false),
+      ("Content-Length: 5\r\nTransfer-Encoding: identity", 5, false),
+      ("Transfer-Encoding:\r\nContent-Length: 5", 5, false),
+      ("Content-Encoding: gzip\r\nContent-Encoding: br", nil, true), ("Content-Encoding: utf-8", nil, false),
       ("Content-Length: 5\r\nContent-Encoding: gzip", 5, true), ("Content-Encoding: identity", nil, false),
       ("Content-Encoding:", nil, false), ("Content-Length: 9223372036854775807", .max, false),
     ] as [(String, Int64?, Bool)]) func framing(fields: String, length: Int64?, isEncoded: Bool) throws
@@ -109,6 +113,36 @@ import TestTurns
     let head = try parse("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n")
     #expect(head?.contentLength == length)
     #expect(head?.isEncoded == isEncoded)
+    #expect(head?.isPassedThrough == (!isEncoded && fields.contains("Content-Encoding")))
+    #expect(head?.isLengthIgnored == (length != nil && fields.contains("Transfer-Encoding")))
+  }
+
+  @Test(
+    "A field whose name is no token is dropped, with its folded lines, and the rest of the head stays",
+    arguments: [
+      "X Bad Name: v", "Server : x", "PHP Warning:  Module already loaded: y", "X(1): v", "@x: v", "a/b: v",
+      "X-\u{E9}: v", ": v", "\"x\": v", "[x]: v", "a\tb: v", "Connect ion: close",
+    ])
+  func dropped(line: String) throws {
+    for more in ["", "\r\n folded: too"] {
+      let head = try #require(
+        try parse("HTTP/1.1 200 OK\r\nA: 1\r\n\(line)\(more)\r\nB: 2\r\nContent-Length: 5\r\n\r\n"))
+      #expect(head.fields == ["A": "1", "B": "2", "Content-Length": "5"] && head.contentLength == 5)
+    }
+    #expect(throws: HeadParser.Problem.self, "counted") {
+      try parse("HTTP/1.1 200 OK\r\n\(line)\r\nB: 2\r\n\r\n", countLimit: 1)
+    }
+  }
+
+  @Test(
+    "A field that may have been meant to say where the body ends is not dropped, nor folded: the head is refused",
+    arguments: [
+      "Content-Length : 12", "Transfer-Encoding\t: chunked", "content-encoding : gzip",
+      "Content-Length: 3\r\n 9", "Content-Length:\r\n 12", "Transfer-Encoding:\r\n chunked",
+      "Transfer-Encoding: chun\r\n\tked", "Content-Encoding: gzip,\r\n br", "Content-Length: 5\r\n ",
+    ])
+  func framingFails(lines: String) {
+    #expect(throws: HeadParser.Problem.self) { try parse("HTTP/1.1 200 OK\r\n\(lines)\r\nA: b\r\n\r\n") }
   }
 
   @Test(
@@ -117,8 +151,9 @@ import TestTurns
       "HTTP/1.1\r\n", "HTTP/1.1 20\r\n", "HTTP/1.1 2000 OK\r\n", "HTTP/1.1 200OK\r\n", "HTTP/1.1  200 OK\r\n",
       "HTTP/1.1 +20 OK\r\n", "HTTP/1.1 099 OK\r\n", "HTTP/1.2 200 OK\r\n", "http/1.1 200 OK\r\n",
       "HTTP/1.1 200 O\rK\r\n", "HTTP/1.1 200 O\0K\r\n", "HTTP/1.12000\r\n", "HTTP/1.1 20\u{3A}\r\n",
-      "\r\n", "HTTP/1.1 200 OK\r\nX\r\n", "HTTP/1.1 200 OK\r\n: b\r\n", "HTTP/1.1 200 OK\r\nX : b\r\n",
-      "HTTP/1.1 200 OK\r\nX\u{E9}: b\r\n", "HTTP/1.1 200 OK\r\nX: b\rc\r\n", "HTTP/1.1 200 OK\r\nX: b\0c\r\n",
+      "\r\n", "HTTP/1.1 200 OK\r\nX\r\n", "HTTP/1.1 200 OK\r\nX Y: b\0c\r\n",
+      "HTTP/1.1 200 OK\r\nX\r\n: b\r\n",
+      "HTTP/1.1 200 OK\r\nX: b\rc\r\n", "HTTP/1.1 200 OK\r\nX: b\0c\r\n",
       "HTTP/1.1 200 OK\r\n folded\r\n", "HTTP/1.1 200 OK\r\nX: a\r\n b\0\r\n",
       "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
       "HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",

@@ -252,17 +252,22 @@
         (true, ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]),
       ] {
         for name in variables {
-          let isUsed = options.mayUseProxy(isSecure: isSecure) { $0 == name ? "http://p" : nil }
-          #expect(isUsed == read.contains(name), "\(name), secure: \(isSecure)")
+          let used = options.proxyInForce(isSecure: isSecure) { $0 == name ? "http://p" : nil }
+          #expect(used?.url == (read.contains(name) ? "http://p" : nil), "\(name), secure: \(isSecure)")
         }
-        #expect(!options.mayUseProxy(isSecure: isSecure) { _ in "" }, "secure: \(isSecure)")
+        #expect(options.proxyInForce(isSecure: isSecure) { _ in "" } == nil, "secure: \(isSecure)")
       }
       options.proxy = ""
-      #expect(!options.mayUseProxy(isSecure: false) { _ in "http://p" })
+      #expect(options.proxyInForce(isSecure: false) { _ in "http://p" } == nil)
       options.proxy = "http://p"
-      #expect(options.mayUseProxy(isSecure: false) { _ in nil })
+      #expect(options.proxyInForce(isSecure: false) { _ in nil }?.exceptions == "")
+      for name in ["no_proxy", "NO_PROXY"] {
+        let past = options.proxyInForce(isSecure: false) { $0 == name ? "a.test" : nil }
+        #expect(past?.url == "http://p" && past?.exceptions == "a.test", "\(name)")
+        #expect(options.proxyInForce(isSecure: false) { $0 == name ? "*" : nil } == nil, "\(name)")
+      }
       options.unixSocket = "/run/x"
-      #expect(!options.mayUseProxy(isSecure: false) { _ in "http://p" })
+      #expect(options.proxyInForce(isSecure: false) { _ in "http://p" } == nil)
     }
 
     @Test func `every code in the table has a row here`() {
