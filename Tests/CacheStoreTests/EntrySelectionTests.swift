@@ -74,7 +74,7 @@ import TestTurns
     "What selects by the target is found by the index of rows, in its order",
     arguments: [
       { $0.targets = ["https://a.test/1", "https://a.test/2"] }, { $0.prefix = "https://a.test/" },
-      { $0.host = "a.test" }, { $0.accounts = [""] },
+      { $0.accounts = [""] },
     ] as [@Sendable (inout EntrySelection) -> Void])
   func plan(_ change: @Sendable (inout EntrySelection) -> Void) async throws {
     let fixture = try StoreFixture()

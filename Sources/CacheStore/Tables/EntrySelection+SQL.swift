@@ -8,8 +8,7 @@ extension EntrySelection {
   /// using an index.
   func text(_ columns: String, of rows: String = "last_request") -> String {
     // The index of rows begins with the account: without statistics SQLite would read all of it for a target.
-    let isByTarget =
-      tag == nil && rowIDs == nil && (targets != nil || accounts != nil || prefix != nil || host != nil)
+    let isByTarget = tag == nil && rowIDs == nil && (targets != nil || prefix != nil)
     var tables =
       isByTarget
       ? "account a CROSS JOIN \(rows) r ON r.account_id = a.id"
