@@ -117,15 +117,15 @@ extension ResponseStore {
       if existing.isOfOtherVariant { try rowWriter.setVariant(of: row.id, write.variant, connection) }
       try connection.update(&row, write.key)
     } else {
-      if variants >= Self.variantLimit { try makeRoomForVariant(write, connection) }
+      if variants - others.count >= Self.variantLimit { try makeRoomForVariant(write, connection) }
       try connection.insert(&row, write.key)
       let use = try connection.statement(.insertUse)
       use.bind(1, row.id)
       use.bind(2, write.head.receivedAt)
       try use.run()
-      try eviction.keepWithinRowLimit(writing: row.id, connection)
     }
     for other in others { try rowWriter.absorb(other, into: row.id, connection) }
+    if existing == nil { try eviction.keepWithinRowLimit(writing: row.id, connection) }
     try connection.addTags(write.tags, to: row.id)
     try eviction.keepWithinLimit(writing: row.id, connection)
     return .stored(rowID: row.id, body: body)

@@ -73,8 +73,8 @@ package enum Validators {
   /// Whether merged fields are within the limits of a head, or no more than the stored ones were: without end, each 304
   /// could bring fields of other names (law 13).
   static func isWithin(_ limits: Limits, _ merged: HTTPFields, stored: HTTPFields) -> Bool {
-    merged.wire.count <= max(limits.fieldSectionBytes, stored.wire.count)
-      && merged.count <= max(limits.fieldCount, stored.count)
+    merged.wire.count <= stored.wire.count
+      || merged.wire.count <= limits.fieldSectionBytes && merged.count <= limits.fieldCount
   }
 }
 
