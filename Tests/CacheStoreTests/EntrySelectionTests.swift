@@ -1,8 +1,9 @@
-import CacheStore
 import PlatformFoundation
 import TestSupport
-import Testing
 import TestTurns
+import Testing
+
+@testable import CacheStore
 
 @Suite("Lists, removal and counts", .inTurn) struct EntrySelectionTests {
   @Test func `rows are selected by account, prefix, host, tag, age, size, pin and kind`() async throws {

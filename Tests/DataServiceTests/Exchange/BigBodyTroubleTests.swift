@@ -159,7 +159,7 @@ import TestTurns
     become(distinctBytes(9 * Self.chunk, seed: 2))
     #expect(try await fixture.streamed(origin.url("/big"), policy: .freshOnly).kept == .yes)
     await fixture.service.store.performMaintenance(budget: .seconds(60))
-    #expect(await #require(reading).stream.ending() == nil)
+    #expect(try await #require(reading).stream.ending() == nil)
     reading = nil
     await fixture.service.store.performMaintenance(budget: .seconds(60))
     #expect(try fixture.store.value("SELECT count(*) FROM body") == 1)
