@@ -102,7 +102,7 @@ public struct StoredResponse: Sendable, Hashable {
 /// Keeps a replaced body from being collected for as long as a value that describes the body lives. It is no part of
 /// that value: all are equal.
 package struct BodyHold: Sendable, Hashable {
-  var lease: Lease?
+  var keeper: (any AnyObject & Sendable)?
   package static func == (_: Self, _: Self) -> Bool { true }
   package func hash(into _: inout Hasher) {}
 }

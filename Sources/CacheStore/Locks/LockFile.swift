@@ -206,6 +206,21 @@ final class LockFile: Sendable {
     }
   }
 
+  /// Marks a turn, where the one before is long enough ago: of all processes one takes it.
+  ///
+  /// - Parameters:
+  ///   - instant: Now, in nanoseconds since boot.
+  ///   - interval: How long a turn counts, in nanoseconds.
+  /// - Returns: The mark of the turn before; `nil` where that still counts, or there is no lock file.
+  func takeTurn(_ slot: Int, at instant: Int64, every interval: Int64) -> Int64? {
+    // Creating a store creates the lock file; none is placed beside a file that is not a store.
+    guard FileStatus(path: files.lock) != nil, let last = try? mark(slot) else { return nil }
+    // A later mark comes from another boot. Nothing is taken from the mark itself, which may be any number.
+    guard last > instant || last <= instant - interval else { return nil }
+    setMark(slot, to: instant)
+    return last
+  }
+
   /// Writes a number to a slot of the file.
   func setMark(_ slot: Int, to value: Int64) {
     state.withLock { state in

@@ -89,12 +89,16 @@ final class Eviction: Sendable {
     var chunks: Int64 = 0
     while chunks < Self.chunksAtOnce, try room.collectReleased(connection) { chunks += 1 }
     guard givesBack, chunks > 0,
-      try Trimming.hasPagesToGiveBack(
+      try Self.hasPagesToGiveBack(
         free: connection.value(.freePages), of: connection.value(.pageCount))
     else { return }
     let pages = chunks * (Int64(configuration.chunkBytes) / configuration.pageBytes + 1)
     try connection.execute("PRAGMA incremental_vacuum(\(pages))")
   }
+
+  /// Whether free pages are returned to the file system: 256 are kept for the next rows, but at most half of a small
+  /// file.
+  static func hasPagesToGiveBack(free: Int64, of pages: Int64) -> Bool { free > 256 || free * 2 > pages }
 
   /// The most chunks that one write collects.
   private static let chunksAtOnce = 4

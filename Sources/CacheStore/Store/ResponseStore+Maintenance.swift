@@ -7,35 +7,11 @@ extension ResponseStore {
   ///
   /// - Parameter instant: Nanoseconds since boot.
   package func takeMaintenanceTurn(at instant: Int64) -> Bool {
-    guard let last = takeTurn(LockFile.Slot.maintenance, at: instant) else { return false }
+    guard !configuration.isReadOnly,
+      let last = lockFile.takeTurn(LockFile.Slot.maintenance, at: instant, every: Self.maintenanceInterval)
+    else { return false }
     // A new store has nothing to maintain, and other processes may be waiting for its first commit.
     return last != 0
-  }
-
-  /// The mark of the turn before, where that is long enough ago.
-  private func takeTurn(_ slot: Int, at instant: Int64) -> Int64? {
-    // Creating a store creates the lock file; none is placed beside a file that is not a store.
-    guard !configuration.isReadOnly, FileStatus(path: files.lock) != nil, let last = try? lockFile.mark(slot)
-    else { return nil }
-    // A later mark comes from another boot. Nothing is taken from the mark itself, which may be any number.
-    guard last > instant || last <= instant - Self.maintenanceInterval else { return nil }
-    lockFile.setMark(slot, to: instant)
-    return last
-  }
-
-  /// Whether a process that does not write is to cut the log: it is long, as where its writer was killed, and every
-  /// start reads it. Once a minute, since a log that is in use stays long.
-  var takesLeftLog: Bool {
-    guard !writer.isOpen, FileStatus(path: files.log)?.bytes ?? 0 > LogPolicy.long else { return false }
-    return takeTurn(LockFile.Slot.log, at: configuration.bootNow()) != nil
-  }
-
-  /// Does what must precede the end of the process, on the calling thread and only where the store is idle: appends
-  /// the counts to the usage journal and truncates a long log. The system frees the rest sooner than `close()` does.
-  /// - Returns: `false` where the caller must use ``close()``.
-  package func closeNow() -> Bool {
-    guard (try? writer.checkRunning()) != nil else { return false }
-    return leaveUsage() && writer.closeNow(opening: takesLeftLog)
   }
 
   /// Whether this process has written to the store.

@@ -123,10 +123,6 @@ struct Trimming: Sendable {
 
   private static let pagesAtOnce = 128
 
-  /// Whether free pages are returned to the file system: 256 are kept for the next rows, but at most half of a small
-  /// file.
-  static func hasPagesToGiveBack(free: Int64, of pages: Int64) -> Bool { free > 256 || free * 2 > pages }
-
   /// Returns free pages to the file system, a few per transaction, since each may require moving another page.
   private func shrink(until deadline: Int64) async throws(CacheStoreError) {
     try await repeatSteps(until: deadline) { (connection) throws(CacheStoreError) in
@@ -134,7 +130,7 @@ struct Trimming: Sendable {
       let pages = try connection.value(.pageCount)
       return try connection.transaction { () throws(CacheStoreError) in
         let limit = try eviction.limitPages(connection)
-        guard Self.hasPagesToGiveBack(free: free, of: pages) || pages > limit else { return false }
+        guard Eviction.hasPagesToGiveBack(free: free, of: pages) || pages > limit else { return false }
         // The pragma frees one page per `sqlite3_step`; `execute` runs it to its end.
         try connection.execute("PRAGMA incremental_vacuum(\(Self.pagesAtOnce))")
         return try connection.value(.freePages) < free

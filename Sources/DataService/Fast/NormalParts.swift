@@ -43,14 +43,6 @@ struct NormalParts {
   }
 }
 
-extension NormalisedURL {
-  /// Whether a text is a URL in normal form. `false` may be said of one that is.
-  package static func isNormal(_ text: String) -> Bool {
-    var copy = text
-    return copy.withUTF8 { NormalParts($0) != nil }
-  }
-}
-
 extension UInt8 {
   /// Whether the byte is an ordinary character of a host, which neither changes in normal form nor ends the host.
   fileprivate var isPlainInHost: Bool {

@@ -254,3 +254,11 @@ extension [UInt8] {
     append(digits[Int(byte & 15)])
   }
 }
+
+extension NormalisedURL {
+  /// Whether a text is a URL in normal form. `false` may be said of one that is.
+  package static func isNormal(_ text: String) -> Bool {
+    var copy = text
+    return copy.withUTF8 { NormalParts($0) != nil }
+  }
+}

@@ -198,7 +198,12 @@ extension Option {
       Option(
         name, "Z", .count(1...1000), "N", for: [.get, .preload],
         "maximum number of concurrent transfers (default: 6 per server, 50 over HTTP/2 and in all)",
-        [(.preload, "maximum number of concurrent transfers (default: 50, and 6 per server that does not speak HTTP/2)")])
+        [
+          (
+            .preload,
+            "maximum number of concurrent transfers (default: 50, and 6 per server that does not speak HTTP/2)"
+          )
+        ])
     case .connectTimeout:
       Option(
         name, nil, .duration, "D", for: .fetching, "time limit for making a connection (default: 5s)")

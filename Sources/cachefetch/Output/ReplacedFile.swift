@@ -200,4 +200,11 @@ extension UsageError {
       "“\(TerminalText.visible(path))” cannot be written: \(SystemError.text(number))", remedy,
       status: .inputOutput)
   }
+
+  /// A path over a symbolic link of another user's in a folder that others may write to.
+  static func overAnothersLink(_ path: String) -> UsageError {
+    UsageError(
+      "“\(TerminalText.visible(path))” leads over another user's symbolic link in a folder that others may write to",
+      "name the file itself, or one in a folder of your own", status: .inputOutput)
+  }
 }

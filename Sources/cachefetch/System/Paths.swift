@@ -40,9 +40,7 @@ enum Paths {
         status.hasTrustedOwner
           || FileStatus(path: folder + (folder.isEmpty ? "." : "/."))?.isSharedFolder == false
       else {
-        throw UsageError(
-          "“\(TerminalText.visible(path))” leads over another user's symbolic link in a folder that others may write to",
-          "name the file itself, or one in a folder of your own", status: .inputOutput)
+        throw .overAnothersLink(path)
       }
       links += 1
       guard links <= mostLinks else { throw .unwritable(path, ELOOP, "name another file") }

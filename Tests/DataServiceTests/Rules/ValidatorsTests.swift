@@ -1,7 +1,8 @@
 import CacheStore
-import DataService
-import Testing
 import TestTurns
+import Testing
+
+@testable import DataService
 
 @Suite("Validation, RFC 9111 section 4.3", .inTurn) struct ValidatorsTests {
   static let modified = Rule.date(-86_400)
