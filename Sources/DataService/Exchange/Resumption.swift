@@ -27,7 +27,8 @@ struct Resumption: Sendable {
   /// Adds `Range` and `If-Range` to the request. Ranges count encoded bytes, so no encoding is asked for.
   func ask(in request: inout TransportRequest) {
     request.fields["Range"] = "bytes=\(body.length)-"
-    request.fields["If-Range"] = partial.strongETag
+    request.fields.remove("If-Range")
+    request.fields.append("If-Range", exact: partial.strongETag)
     request.fields["Accept-Encoding"] = "identity"
     request.connection.isCompressed = false
   }
@@ -77,13 +78,16 @@ struct Resumption: Sendable {
     let ranges = fields.values(of: "Content-Range")
     guard ranges.count == 1, let range = ContentRange(ranges.first), range.first == body.length,
       range.isWholeRest, partial.wholeLength.map({ $0 == range.whole }) ?? true,
-      fields.values(of: "ETag") == [partial.strongETag],
+      case let tags = fields.exact.values(of: "ETag"), tags.count == 1,
+      FieldList.isSame(tags[0], partial.strongETag),
       response.body.length.map({ $0 == range.count }) ?? true
     else { return nil }
     guard !Self.isCoded(fields) else { return nil }
     let type = FieldList.lowercased(fields["Content-Type"] ?? "")
     guard !type.hasPrefix("multipart/byteranges") else { return nil }
-    if let sent = fields["Last-Modified"], let held = partial.fields["Last-Modified"], sent != held {
+    if let sent = fields.exact["Last-Modified"], let held = partial.fields.exact["Last-Modified"],
+      !FieldList.isSame(sent, held)
+    {
       return nil
     }
     return range.whole
@@ -129,7 +133,7 @@ struct Resumption: Sendable {
     secretNames: FieldNames
   ) -> UnfinishedBody.Partial? {
     guard prepared.request.method == .get, !prepared.request.connection.isInsecure, answer.head.status == 200,
-      answer.head.fields.values(of: "ETag").count == 1, let text = answer.head.fields["ETag"],
+      answer.head.fields.values(of: "ETag").count == 1, let text = answer.head.fields.exact["ETag"],
       let tag = EntityTag(text), !tag.isWeak, !answer.head.fields.contains("Content-Encoding")
     else { return nil }
     let names = Vary.names(in: answer.head.fields)
@@ -192,8 +196,9 @@ extension Resumption {
         decodesContent: prepared.decodesContent || !prepared.fields.contains("Accept-Encoding"))
       let names = Vary.names(in: found.partial.fields)
       guard found.partial.url == prepared.shownURL, names != "*",
-        Vary.variant(names: names, requestFields: prepared.fields, protect: core.protect)
-          == found.partial.variant
+        FieldList.isSame(
+          Vary.variant(names: names, requestFields: prepared.fields, protect: core.protect),
+          found.partial.variant)
       else {
         // The part belongs to another variant. It stays for that variant, or for the next download of this key.
         found.body.end()

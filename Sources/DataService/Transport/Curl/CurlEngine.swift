@@ -1,5 +1,6 @@
 #if os(Linux) && !PORTABLE
   internal import CCurl
+  import PlatformC
   import PlatformFoundation
 
   /// All exchanges of one transport: libcurl's multi handle on the network thread, its connections, and the queue for
@@ -21,6 +22,8 @@
     /// Handles that cannot be reused, freed when the thread is idle.
     private var retired: [EasyHandle] = []
     private var http2Hosts: Set<String> = []
+    /// The sockets that ended HTTP/1.x exchanges have left open. libcurl may have closed one since; it is only looked at.
+    private var keptSockets: [Int32: ConnectionEnds] = [:]
     /// Known from the first exchange over TLS on.
     private var authorities: SystemAuthorities?
     /// The connections without HTTP that wait on this thread.
@@ -162,7 +165,7 @@
     /// connection ends before the first byte of the answer; a request that must not be repeated cannot risk that. An
     /// exchange that asks for HTTP/1.1 must not share a connection that speaks HTTP/2, as libcurl would allow.
     private func needsFreshConnection(_ exchange: CurlExchange) -> Bool {
-      !exchange.request.isRepeatable
+      exchange.track.needsFreshConnection || !exchange.request.isRepeatable
         || exchange.request.connection.isHTTP11Only && http2Hosts.contains(exchange.origin.key)
     }
 
@@ -273,23 +276,45 @@
         guard let context = ccurl_get_context(library.table, raw) else { continue }
         let easy = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
         guard let exchange = easy.exchange else { continue }
-        if isForTheBundle(easy, exchange, code) {
-          authorities = .bundle
+        keepSocket(of: easy)
+        // In both cases nothing has been sent.
+        let isForTheBundle = isForTheBundle(easy, exchange, code)
+        if isForTheBundle || easy.isUnclean, !exchange.hasEnded {
+          if isForTheBundle { authorities = .bundle }
+          exchange.track.needsFreshConnection = easy.isUnclean
           release(easy, exchange)
           startInTurn(exchange)
           continue
         }
-        let result = outcome(of: easy, exchange, code)
+        let isCutOff = code == CURLE_OK && easy.tlsEnd == 0
+        let result = outcome(of: easy, exchange, isCutOff ? CURLE_PARTIAL_FILE : code)
         disarm(exchange)
         release(easy, exchange)
         exchange.finish(result)
       }
     }
 
-    /// Whether the folder of authorities did not complete the peer's chain. Nothing has been sent then.
+    private func keepSocket(of easy: EasyHandle) {
+      guard let ends = easy.ends, easy.head?.version.hasPrefix("1.") == true,
+        case let socket = ccurl_active_socket(easy.library.table, easy.raw), socket >= 0
+      else { return }
+      keptSockets[socket] = ends
+    }
+
+    /// Whether a connection has no input waiting, if it is a kept HTTP/1.x connection: what an origin sends unasked
+    /// would be taken for the next answer (RFC 9112 section 9.2). Over TLS such input may be no part of an answer, but
+    /// nobody can tell without reading it; libcurl 8 uses such a connection no more either.
+    func isClean(_ ends: ConnectionEnds) -> Bool {
+      guard let kept = keptSockets.firstIndex(where: { $0.value == ends }) else { return true }
+      let socket = keptSockets.remove(at: kept).key
+      var byte: UInt8 = 0
+      return recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) < 0 && errno == EAGAIN
+    }
+
+    /// Whether the folder of authorities did not complete the peer's chain.
     private func isForTheBundle(_ easy: EasyHandle, _ exchange: CurlExchange, _ code: CURLcode) -> Bool {
       code == CURLE_PEER_FAILED_VERIFICATION && easy.authorities == .folder
-        && exchange.request.connection.trustsTheSystem && !exchange.hasEnded
+        && exchange.request.connection.trustsTheSystem
         && CertificateVerdict(easy.verifyResult).map { $0.reason != "wrongHost" } ?? false
     }
 

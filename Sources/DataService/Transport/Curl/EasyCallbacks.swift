@@ -19,10 +19,19 @@
     seek: { context, offset, origin in
       EasyHandle.from(context).seek(to: Int(offset), origin: origin) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
     },
-    ready: { context, _, _, _, _ in
-      EasyHandle.from(context).becomeReady()
-      return CURL_PREREQFUNC_OK
+    ready: { context, peer, own, peerPort, ownPort in
+      EasyHandle.from(context).becomeReady(
+        ConnectionEnds(own: text(own), ownPort: ownPort, peer: text(peer), peerPort: peerPort))
+        ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    },
+    progress: { context, _, _, _, _ in
+      EasyHandle.from(context).noteTLSEnd()
+      return 0
     })
+
+  private func text(_ address: UnsafeMutablePointer<CChar>?) -> String {
+    address.map { String(cString: $0) } ?? ""
+  }
 
   extension EasyHandle {
     /// The context is set by ``EasyHandle`` itself and is never null.
@@ -31,10 +40,16 @@
       return Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
     }
 
-    fileprivate func becomeReady() {
-      guard let exchange else { return }
-      exchange.host.enter(unsent.isEmpty ? .waiting : .sending, exchange)
+    /// Whether the request may be sent.
+    fileprivate func becomeReady(_ ends: ConnectionEnds) -> Bool {
+      guard let exchange else { return false }
+      self.ends = ends
+      isUnclean = !exchange.host.isClean(ends)
+      if !isUnclean { exchange.host.enter(unsent.isEmpty ? .waiting : .sending, exchange) }
+      return !isUnclean
     }
+
+    fileprivate func noteTLSEnd() { tlsEnd = ccurl_tls_end(library.table, raw) }
 
     fileprivate func take(line: UnsafeRawBufferPointer) -> Bool {
       guard let exchange else { return false }
@@ -47,6 +62,7 @@
           return false
         }
         self.head = head
+        if exchange.origin.isSecure, head.endsWithConnection, expectsBody(head) { watchTLSEnd() }
         exchange.receive(head)
         return true
       } catch {

@@ -19,6 +19,12 @@
     var refusal: DataServiceError?
     /// The final head, once it has come.
     var head: HeadParser.Head?
+    /// The connection that it goes over, once that is ready.
+    var ends: ConnectionEnds?
+    /// Whether that is a kept connection on which input was waiting, so that the request was not sent.
+    var isUnclean = false
+    /// Whether the closing alert of TLS has come: 1 or 0; -1 where nobody looks, or nobody knows.
+    var tlsEnd: Int32 = -1
     /// Body bytes of the request that are still to be sent.
     var unsent = Data()
 
@@ -35,6 +41,7 @@
     private var decodes = false
     private var connectMilliseconds = -1
     private var isFresh = false
+    private var watchesTLSEnd = false
     private var wantsHTTP2: Bool?
 
     /// `nil` where libcurl cannot make one.
@@ -73,6 +80,13 @@
       parser = HeadParser(byteLimit: request.limits.fieldSectionBytes, countLimit: request.limits.fieldCount)
       refusal = nil
       head = nil
+      ends = nil
+      isUnclean = false
+      tlsEnd = -1
+      if watchesTLSEnd {
+        try set(CURLOPT_NOPROGRESS, 1)
+        watchesTLSEnd = false
+      }
       errorText.pointee = 0
       unsent = request.body ?? Data()
       if connection != request.connection || authorities != self.authorities {
@@ -117,6 +131,11 @@
       parser = HeadParser(byteLimit: 0, countLimit: 0)
     }
 
+    /// Has ``tlsEnd`` kept, for a body that nothing but the end of the connection delimits.
+    func watchTLSEnd() {
+      watchesTLSEnd = ccurl_set_long(library.table, raw, CURLOPT_NOPROGRESS, 0) == CURLE_OK
+    }
+
     /// Sets the options that stay the same between exchanges with the same connection options.
     func connect(
       as options: ConnectionOptions, _ authorities: SystemAuthorities
@@ -129,6 +148,7 @@
       decodes = false
       connectMilliseconds = -1
       isFresh = false
+      watchesTLSEnd = false
       wantsHTTP2 = nil
       for list in lists.values { ccurl_list_free(library.table, list) }
       lists = [:]
@@ -196,6 +216,8 @@
       // With a Unix socket libcurl uses no proxy.
       if let path = options.unixSocket {
         try set(CURLOPT_UNIX_SOCKET_PATH, path)
+        // Such connections have the same two ends, so that no look could tell which of them has input waiting.
+        try set(CURLOPT_FORBID_REUSE, 1)
       } else if let proxy = options.proxy {
         try set(CURLOPT_PROXY, proxy)
       }

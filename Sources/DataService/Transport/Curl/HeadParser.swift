@@ -17,6 +17,8 @@ struct HeadParser {
     var contentLength: Int64?
     /// Whether the body has a content coding, so that its decoded length differs.
     var isEncoded: Bool
+    /// Whether nothing but the end of the connection delimits a body (RFC 9112 section 6.3).
+    var endsWithConnection: Bool
   }
 
   /// The defect of a head, as text for people.
@@ -189,7 +191,8 @@ struct HeadParser {
     isComplete = true
     return Head(
       version: version, status: status, reason: reason, fields: fields, interim: interim,
-      contentLength: isChunked ? nil : lengths.first, isEncoded: isEncoded)
+      contentLength: isChunked ? nil : lengths.first, isEncoded: isEncoded,
+      endsWithConnection: version.hasPrefix("1.") && !isChunked && lengths.isEmpty)
   }
 
   private mutating func resetForNextHead() {
