@@ -66,6 +66,8 @@ def main():
 
 
 def measure(report, bench, chosen, command):
+    if not (root / ".build/start-order.txt").exists():
+        report.note("The binary is linked without a recorded order of its symbols: scripts/build-release --record-order.")
     if not bench.servers.has_varnish:
         report.note("Not measured: Varnish is not installed.")
     try:

@@ -56,7 +56,7 @@ void cprocess_raise_descriptor_limit(void) {
   (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// scripts/link-shipped links a strong definition in place of this one.
+// scripts/lib/link-shipped links a strong definition in place of this one.
 __attribute__((weak)) const char cprocess_linked[] = "";
 
 const char *cprocess_linked_libraries(void) { return cprocess_linked; }

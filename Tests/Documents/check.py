@@ -1,15 +1,27 @@
 #!/usr/bin/env python3
-"""Runs every shell block of the documents, and every example of the help, and compares what happens with what is said.
+r"""Runs every shell block of the documents, and every example of the help, and compares what happens with what is said.
 
-usage: check.py SCRATCH PROGRAM PACKAGE BUILT [PAGE...]   inside namespaces of its own; scripts/check-docs starts it so
+usage: check.py SCRATCH PROGRAM PACKAGE BUILT [PAGE...]   inside namespaces of its own; scripts/check documentation starts it so
 
-A block fenced as `sh` is followed by a comment with what must hold, in each situation that its words imply:
+What is said of the blocks of a page stands beside this file: in recipes.claims for docs/recipes.md, in README.claims for
+README.md.
 
-    <!-- holds
-    nothing stored: prints new; asks 1
-    stored, changed: prints old new
-    stored, down: prints old; status 3; says `cachefetch: …`
-    -->
+    == cachefetch --print last https://api.example.com/news.json | jq .edition
+    holds
+    nothing stored: prints `1\n`
+    changed: prints `2\n`
+    changed, down: prints `2\n`; says `cachefetch: …refused the connection…\n`
+
+A section begins with a line of its block: the first, or, of blocks that begin alike, one that the others do not have. The
+sections have the order of the blocks, so that each belongs to the next block with that line. A block fenced as `sh`,
+`console` or `tmux` has a section; another may have one. The section's second line is one of these:
+    holds                  the block is run; below stands what must hold in each situation that the page's words imply
+    shown on a terminal    the block is fenced as `console` and shows its output; below stands, a line for each command,
+                           what is done before it. Times and ages are not compared; an `exit status N` is
+    shown in a pipe        the same
+    not run: WHY           the block cannot run
+    file NAME              the block is put into the home of the blocks after it
+A Swift block is compiled; it is run where its section says what holds. Lines of claims that begin with # are comments.
 
 Before the colon stands what is done to the world, in order. `nothing stored` and `stored` begin with a new home (and what
 the block asks for stored), every other line goes on where the one before ended:
@@ -30,9 +42,7 @@ After the colon, with semicolons between:
     asks N                 how many requests the origin has seen, those of detached processes included
     status N
 Unless it is said otherwise the status is 0 and nothing is said on standard error. `line N` above indented lines makes them
-speak of that line of the block alone. A block fenced as `console` shows its output: `<!-- shown on a terminal` is followed
-by one line a command with what is done before it; times and ages are not compared, an `exit status N` is. What cannot run
-says `<!-- not run: why -->`. `<!-- file NAME -->` after a block puts it into the home of those after it on its page.
+speak of that line of the block alone.
 """
 import pathlib
 import re
@@ -61,7 +71,7 @@ class Tally:
 
 
 def program_of(block):
-    """The name that scripts/check-docs gives to the program of a Swift block."""
+    """The name that scripts/check documentation gives to the program of a Swift block."""
     return re.sub(r"[^A-Za-z0-9]", "_", pathlib.Path(block.page).stem) + f"_{block.line}"
 
 
@@ -80,17 +90,20 @@ class Checker:
     # One block
 
     def check_block(self, block, files):
-        if block.comment == "not run":
+        """Does what the block's section says. files: those that earlier blocks of the page are, by their names."""
+        section = block.section
+        if section.word == "file":
+            files[section.rest] = block.text
+            return
+        if section.word == "not run":
             self.tally.not_run += 1
-            if len(block.title) < 10:
-                raise pages.Mistake(f"{block.place}: a block that is not run says why")
             return
         self.tally.blocks += 1
-        if block.kind == "console":
+        if section.word != pages.SAID.get(block.kind):
+            raise pages.Mistake(f"{section.place}: “{section.word}” is not said of a block fenced as “{block.kind}”")
+        if section.word == "shown":
             return self.check_shown(block, files)
-        if block.comment != "holds":
-            raise pages.Mistake(f"{block.place}: nothing beside the block says what must hold")
-        for heading, steps in pages.groups(block.holds, block.place).items():
+        for heading, steps in pages.groups(section.lines).items():
             script = block.text
             if block.kind == "tmux":  # It runs what stands in #(…).
                 script = re.search(r"#\((.*)\)", block.text)[1] + "\n"
@@ -99,27 +112,27 @@ class Checker:
             if block.page.endswith("recipes.md"):
                 words = {word for step in steps for word in step.world}
                 if len(steps) < 5 or "changed" not in words or not words & {"down", "broken", "own portal"}:
-                    raise pages.Mistake(f"{block.place}: a recipe is tried over five rounds, with a change and an outage")
+                    raise pages.Mistake(f"{section.place}: a recipe is tried over five rounds, with a change and an outage")
             if heading is not None:
                 number = re.match(r"line (\d+)$", heading)
                 if not number:
-                    raise pages.Mistake(f"{block.place}: “{heading}” is not understood")
+                    raise pages.Mistake(f"{section.place}: “{heading}” is not understood")
                 script = block.text.split("\n")[int(number[1]) - 1] + "\n"
-            self.check_steps(block.place, script, steps, files)
+            self.check_steps(script, steps, files)
 
-    def check_steps(self, place, script, steps, files):
+    def check_steps(self, script, steps, files):
         urls = list(dict.fromkeys(BLOCK_URL.findall(script)))
         for index, step in enumerate(steps):
             if index == 0 and step.world[0] not in ("nothing stored", "stored"):
-                raise pages.Mistake(f"{place}: the first situation is “nothing stored” or “stored”")
+                raise pages.Mistake(f"{step.place}: the first situation is “nothing stored” or “stored”")
             following = steps[index + 1] if index + 1 < len(steps) else None
-            self.take_step(place, script, step, urls, files, following)
+            self.take_step(script, step, urls, files, following)
         if self.run:
-            raise pages.Mistake(f"{place}: the block still runs at the end; say “interrupted”")
+            raise pages.Mistake(f"{steps[-1].place}: the block still runs at the end; say “interrupted”")
         if not any(re.match(r"prints |\S+ holds ", claim) for step in steps for claim in step.claims):
-            raise pages.Mistake(f"{place}: nothing is said about what comes out")
+            raise pages.Mistake(f"{steps[-1].place}: nothing is said about what comes out")
 
-    def take_step(self, place, script, step, urls, files, following=None):
+    def take_step(self, script, step, urls, files, following=None):
         """Makes the world as a line says, runs the script in it, and judges what the line claims. Returns the run."""
         machine, origin = self.machine, self.machine.origin
         world, is_on_terminal, slowness = list(step.world), False, None
@@ -130,7 +143,7 @@ class Checker:
             if word in ("nothing stored", "stored"):
                 machine.new_home(files)
                 if word == "stored":
-                    self.store(place, urls)
+                    self.store(step, urls)
                 asked = len(origin.requests)
             elif word == "changed":
                 origin.edition += 1
@@ -149,20 +162,20 @@ class Checker:
             elif word == "terminal":
                 is_on_terminal = True
             elif word.startswith("after "):
-                self.prepare(place, word[6:].strip("`"))
+                self.prepare(step, word[6:].strip("`"))
                 asked = len(origin.requests)
             elif word not in ("again", "meanwhile", "interrupted"):
-                raise pages.Mistake(f"{place}: the situation “{word}” is not known")
+                raise pages.Mistake(f"{step.place}: the situation “{word}” is not known")
         context = (urls, asked)
         self.tally.runs += 1
         if "interrupted" in world:
             run, self.run = self.run, None
             run.interrupt()
             machine.wait_for_orphans()
-            self.judge(place, step, run, context, marks=run.marks)
+            self.judge(step, run, context, marks=run.marks)
             return run
         if "meanwhile" in world or following and "meanwhile" in following.world:
-            return self.meanwhile(place, script, step, context)
+            return self.meanwhile(script, step, context)
         run = machine.start(script, is_on_terminal)
         if slowness is not None:
             def hurry():
@@ -174,20 +187,20 @@ class Checker:
             origin.mode = "quick"
             origin.gate.set()
         machine.wait_for_orphans()
-        self.judge(place, step, run, context)
+        self.judge(step, run, context)
         return run
 
-    def store(self, place, urls):
+    def store(self, step, urls):
         if not urls:
             return
-        self.prepare(place, "cachefetch -q --print none " + " ".join(f"'{url}'" for url in urls))
+        self.prepare(step, "cachefetch -q --print none " + " ".join(f"'{url}'" for url in urls))
 
-    def prepare(self, place, script):
+    def prepare(self, step, script):
         run = self.machine.run(script)
         if run.status != 0:
-            raise pages.Mistake(f"{place}: “{script}” ended with {run.status}: {run.errors.decode()}")
+            raise pages.Mistake(f"{step.place}: “{script}” ended with {run.status}: {run.errors.decode()}")
 
-    def meanwhile(self, place, script, step, context):
+    def meanwhile(self, script, step, context):
         """A line about a block that goes on running: time passes until what it says holds."""
         if self.run is None:
             self.run = self.machine.start(script)
@@ -204,16 +217,16 @@ class Checker:
         else:
             self.machine.wait_until(lambda: self.all_hold(step, run, context, marks), 20)
         self.machine.wait_until_idle(run)
-        self.judge(place, step, run, context, marks, is_running=True)
+        self.judge(step, run, context, marks, is_running=True)
         run.marks = (len(run.output), len(run.errors))
         return run
 
     def all_hold(self, step, run, context, marks):
         return all(holds for _, holds, _, _ in self.claims(step, run, context, marks, is_running=True))
 
-    def judge(self, place, step, run, context, marks=(0, 0), is_running=False):
+    def judge(self, step, run, context, marks=(0, 0), is_running=False):
         for what, holds, expected, got in self.claims(step, run, context, marks, is_running):
-            self.tally.compare(place, f"{step.text}   [{what}]", holds, expected, got)
+            self.tally.compare(step.place, f"{step.text}   [{what}]", holds, expected, got)
 
     def claims(self, step, run, context, marks, is_running):
         """Each claim of a line: its name, whether it holds, what was said, what was seen."""
@@ -224,7 +237,7 @@ class Checker:
             def body(name):
                 matching = [url for url in urls if name is None or re.split(r"[/]", url)[-1] == name]
                 if len(matching) != 1:
-                    raise pages.Mistake(f"“{step.text}”: which body? the block has {urls}")
+                    raise pages.Mistake(f"{step.place}: which body? the block has {urls}")
                 return origins.body("/" + matching[0].split("/", 3)[3], edition)
             return body
 
@@ -253,7 +266,7 @@ class Checker:
                 file = home / word
                 add(claim, rest[6:], file.read_bytes() if file.exists() else b"(no such file)")
             else:
-                raise pages.Mistake(f"“{claim}” is not understood")
+                raise pages.Mistake(f"{step.place}: “{claim}” is not understood")
         if "says" not in spoken and "terminal" not in step.world:
             results.append(("says", not streams["says"], "nothing", streams["says"].decode(errors="replace")))
         if "status" not in spoken and not is_running:
@@ -269,26 +282,25 @@ class Checker:
         return re.sub(r"\b(just now|\d+ (milli)?seconds? ago)\b", "just now", text)
 
     def check_shown(self, block, files):
-        if block.comment != "shown" or block.title not in ("on a terminal", "in a pipe"):
-            raise pages.Mistake(f"{block.place}: a console block is followed by “<!-- shown on a terminal” or “in a pipe”")
+        section = block.section
         commands = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.M)
-        worlds = [line.strip() for line in block.holds if line.strip()]
-        if len(worlds) != len(commands):
-            raise pages.Mistake(f"{block.place}: {len(commands)} commands, and {len(worlds)} lines about what is done before")
+        if len(section.lines) != len(commands):
+            raise pages.Mistake(
+                f"{section.place}: {len(commands)} commands, and {len(section.lines)} lines about what is done before")
         urls = list(dict.fromkeys(BLOCK_URL.findall(block.text)))
-        for (command, shown), world in zip(commands, worlds):
-            step = pages.step(world + ":", block.place)
+        for (command, shown), (place, world) in zip(commands, section.lines):
+            step = pages.step(place, world + ":")
             shown = shown.rstrip("\n")
             status = re.search(r"\n?exit status (\d+)$", shown)
             if status:
                 shown = shown[: status.start()]
-            if block.title == "on a terminal":
+            if section.rest == "on a terminal":
                 step.world.append("terminal")
             step.claims = [f"status {status[1] if status else 0}"]
-            run = self.take_step(block.place, command, step, urls, files)
+            run = self.take_step(command, step, urls, files)
             seen = (run.output + run.errors).decode().rstrip("\n")
             self.tally.compare(
-                block.place, f"$ {command}   [as shown]", self.plain(seen) == self.plain(shown), "\n" + shown, "\n" + seen)
+                place, f"$ {command}   [as shown]", self.plain(seen) == self.plain(shown), "\n" + shown, "\n" + seen)
 
 
 def examples(text):
@@ -297,14 +309,16 @@ def examples(text):
     return [line.strip() for line in part.split("\n") if re.match(r"^  \S", line)]
 
 
-def check_help(checker, machine, place):
-    """Every example of the help and the manual, against Tests/Documents/examples.claims."""
-    lines = pathlib.Path(place).read_text().split("\n")
-    files, claims = {}, pages.groups([line for line in lines if not line.startswith("given ")], place)
-    for line in lines:
+def check_help(checker, machine):
+    """Every example of the help and the manual, against the file of their claims."""
+    place, files, lines = str(pages.EXAMPLES), {}, []
+    for where, line in pages.claim_lines(place):
         given = re.match(r"given (\S+) holds `(.*)`$", line)
         if given:
             files[given[1]] = given[2].replace("\\n", "\n")
+        else:
+            lines.append((where, line))
+    claims = pages.groups(lines)
     machine.new_home({})
 
     def help_of(*words):
@@ -334,7 +348,7 @@ def check_help(checker, machine, place):
             continue
         bare = re.findall(r"\b[A-Z]{3,}\b", line)
         checker.tally.compare(place, f"the help's example “{line}”", not bare, "no placeholder", bare)
-        checker.check_steps(f"help: {line}", line + "\n", claims.pop(line), files)
+        checker.check_steps(line + "\n", claims.pop(line), files)
     for line in claims:
         checker.tally.compare(place, f"“{line}”", False, "an example of the help", "none")
     return options
@@ -361,7 +375,7 @@ def main(arguments):
     programs = {source.parent.name: pathlib.Path(built) / source.parent.name
                 for source in pathlib.Path(package).glob("Sources/*/main.swift")}
     hosts = {"example.com", "portal.example.com"}
-    for path in paths + ["Tests/Documents/examples.claims"]:
+    for path in paths + [pages.EXAMPLES] + list(filter(pathlib.Path.exists, map(pages.claims_file, paths))):
         hosts |= set(re.findall(r"https?://([a-z.]*example\.com)", pathlib.Path(path).read_text()))
     machine = machines.Machine(scratch, {"cachefetch": program, **programs}, hosts)
     tally = Tally()
@@ -373,18 +387,17 @@ def main(arguments):
         except pages.Mistake as mistake:
             tally.failures.append(str(mistake))
             checker.abandon()
-            return []
 
-    options = attempt(lambda: check_help(checker, machine, "Tests/Documents/examples.claims"))
+    options = attempt(lambda: check_help(checker, machine))
     if options:
         check_inline(tally, options, paths)
     for path in paths:
-        files = {}
-        for block in attempt(lambda: pages.blocks(path)):
-            if block.comment == "file":
-                files[block.title] = block.text
-            elif block.kind in ("sh", "console", "tmux") or block.kind == "swift" and block.comment == "holds":
+        files, (blocks, mistakes) = {}, attempt(lambda: pages.page(path)) or ([], [])
+        tally.failures += mistakes
+        for block in blocks:
+            if block.section:
                 attempt(lambda: checker.check_block(block, files))
+    tally.failures += pages.claims_without_page()
     if tally.not_run > LIMIT_OF_NOT_RUN:
         tally.failures.append(f"{tally.not_run} blocks are not run; at most {LIMIT_OF_NOT_RUN} may be")
     for failure in tally.failures:

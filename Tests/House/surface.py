@@ -1,6 +1,7 @@
-"""Lists the public symbols of the library's products, from the modules of a debug build; run by scripts/surface.
+"""Lists the public symbols of the library's products, from the modules of a debug build; run by
+scripts/house --surface. Fails where the list is another than Tests/House/surface.txt.
 
-usage: surface.py TOOLCHAIN BUILD [--check | --record]
+usage: surface.py TOOLCHAIN BUILD [--record]      --record writes Tests/House/surface.txt
 """
 import difflib
 import json
@@ -18,7 +19,7 @@ MODULES = ["CacheStore", "DataService", "Launch", "RedisTier", "URLSessionTransp
 APPLICATION = ["CacheStore", "DataService"]
 HEADER = f"""\
 # What a program can write that imports the products: a section for each module, a symbol a line, by path. `scripts/check` fails
-# where the sources have another list; `scripts/surface --record` writes it anew. `import DataService` brings {" and ".join(APPLICATION)}.
+# where the sources have another list; `scripts/house --surface --record` writes it anew. `import DataService` brings {" and ".join(APPLICATION)}.
 """
 
 
@@ -68,17 +69,15 @@ def main(toolchain, build, mode=None):
     print(f"{sum(len(sections[name]) for name in APPLICATION):5} of these with `import DataService`", file=sys.stderr)
     if mode == "--record":
         LIST.write_text(found)
-    elif mode == "--check":
+    elif mode is not None:
+        sys.exit(__doc__.strip())
+    else:
         recorded = LIST.read_text() if LIST.exists() else ""
         changes = list(difflib.unified_diff(recorded.splitlines(), found.splitlines(), n=0, lineterm=""))[2:]
         if changes:
             print("\n".join(line for line in changes if not line.startswith("@@")))
             sys.exit("error: what the products make public is not what Tests/House/surface.txt says; "
-                     "where that is meant: scripts/surface --record")
-    elif mode is None:
-        print(found, end="")
-    else:
-        sys.exit(f"error: {mode}: --check or --record")
+                     "where that is meant: scripts/house --surface --record")
 
 
 main(*sys.argv[1:])

@@ -217,13 +217,48 @@ def find(mutant, reach):
 
 
 def known_equivalents():
-    """{(path, line's text, original, mutated): reason} out of equivalent.json."""
-    listed = json.loads((HERE / "equivalent.json").read_text())
-    return {(one["path"], one["line"], one["original"], one["mutated"]): one["reason"] for one in listed}
+    """{(line, original, mutated, above): reason} out of equivalent.json.
+
+    The file lists groups, `[reason, entry, …]`. An entry is `[line, original, mutated]`, with the line's text without its
+    indentation. A fourth member tells apart lines of the same text: the lines above, without blank ones and comments.
+    """
+    groups = json.loads((HERE / "equivalent.json").read_text())
+    return {(line, original, mutated, *above): reason
+            for reason, *entries in groups for line, original, mutated, *above in entries}
 
 
-def source_line(mutant):
-    return (ROOT / mutant["path"]).read_text().split("\n")[mutant["line"] - 1].strip()
+def stands(lines, index, above):
+    """Whether a line stands below those lines."""
+    wanted = above.split("\n")
+    code = (line for line in reversed(lines[:index]) if line and not line.startswith("//"))
+    return all(next(code, None) == line for line in reversed(wanted))
+
+
+def source_lines(path):
+    return [line.strip() for line in path.read_text().split("\n")]
+
+
+def reason_for(mutant, equivalents):
+    """Why the mutant is equivalent; None where the list does not have it."""
+    lines, index = source_lines(ROOT / mutant["path"]), mutant["line"] - 1
+    here = (lines[index], mutant["original"], mutant["mutated"])
+    return next((reason for key, reason in equivalents.items()
+                 if key[:3] == here and all(stands(lines, index, above) for above in key[3:])), None)
+
+
+def unmatched(equivalents):
+    """The listed lines that no source has any more."""
+    places = {}
+    for path in sorted((ROOT / "Sources").rglob("*.swift")):
+        lines = source_lines(path)
+        for index, line in enumerate(lines):
+            places.setdefault(line, []).append((lines, index))
+
+    def matches(line, original, mutated, *above):
+        return original.split("\n")[0] in line and any(
+            all(stands(lines, index, one) for one in above) for lines, index in places.get(line, []))
+
+    return [key for key in equivalents if not matches(*key)]
 
 
 def one_line(text, limit=90):
@@ -275,12 +310,13 @@ def main():
     for folder in filter(None, options.folders.split(",")):
         if not (ROOT / "Sources" / folder).is_dir():
             sys.exit(f"error: there is no folder Sources/{folder}; give --in the path of one below Sources")
+    equivalents = known_equivalents()
+    for line, original, mutated, *_ in unmatched(equivalents):
+        say(f"equivalent.json names a line that no source has: {line} ({one_line(original)} became {one_line(mutated)})")
     say(f"building {'all' if options.count == EVERY else options.count} mutants for each of: {options.seed}")
     mutants, left_out = build(mutator, seeds, options.count, options.folders)
-    equivalents = known_equivalents()
     for mutant in mutants:
-        mutant["equivalent"] = equivalents.get(
-            (mutant["path"], source_line(mutant), mutant["original"], mutant["mutated"]))
+        mutant["equivalent"] = reason_for(mutant, equivalents)
     wanted = {int(number) for number in options.only.split(",")} if options.only else None
     mutants = [mutant for mutant in mutants if wanted is None or mutant["number"] in wanted]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as jobs:
@@ -304,4 +340,5 @@ def main():
         print(text, end="")
 
 
-main()
+if __name__ == "__main__":
+    main()

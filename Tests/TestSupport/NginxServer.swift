@@ -6,7 +6,7 @@ import PlatformC
 /// It inherits a socket that already listens (nginx's own upgrade mechanism): connections queue until its first `accept`, and no
 /// test polls whether it is up.
 public final class NginxServer {
-  /// nginx is not installed, or did not start.
+  /// There is no nginx, or it did not start.
   public struct Unavailable: Error, CustomStringConvertible {
     /// What is wrong and what to do about it.
     public let description: String
@@ -29,7 +29,10 @@ public final class NginxServer {
   ///   - http: Directives put into the `http` block; `$PORT` in them stands for the port.
   ///   - listen: Options put after the address in `listen`, such as `ssl http2`.
   public init(server: String = "", http: String = "", listen: String = "") throws {
-    program = try Self.find()
+    guard let program = ServerProgram.path(of: "nginx") else {
+      throw Unavailable(description: "there is no nginx: scripts/setup unpacks it for the tests")
+    }
+    self.program = program
     folder = try TemporaryFolder()
     root = folder.file("root")
     guard mkdir(root, 0o755) == 0 else { throw Unavailable(description: "cannot make \(root)") }
@@ -115,14 +118,5 @@ public final class NginxServer {
     }
 
     """
-  }
-
-  private static func find() throws -> String {
-    let path = getenv("PATH").map { String(cString: $0) } ?? ""
-    let folders =
-      path.split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"]
-    for folder in folders where access("\(folder)/nginx", X_OK) == 0 { return "\(folder)/nginx" }
-    throw Unavailable(
-      description: "nginx is not installed: scripts/setup installs it (apt-get install nginx-light)")
   }
 }

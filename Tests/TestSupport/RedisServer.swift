@@ -5,7 +5,7 @@ import PlatformC
 ///
 /// It has the user that the documentation of the tier has, and nothing on disk.
 public final class RedisServer: Sendable {
-  /// redis-server is not installed, or did not start.
+  /// There is no redis-server, or it did not start.
   public struct Unavailable: Error, CustomStringConvertible {
     /// What is wrong and what to do about it.
     public let description: String
@@ -37,7 +37,10 @@ public final class RedisServer: Sendable {
   ///   - certificates: With `server`, for `localhost`.
   ///   - directives: Further lines of its configuration.
   public init(certificates: TestCertificates? = nil, directives: String = "") async throws {
-    program = try Self.find()
+    guard let program = ServerProgram.path(of: "redis-server") else {
+      throw Unavailable(description: "there is no redis-server: scripts/setup unpacks it for the tests")
+    }
+    self.program = program
     folder = try TemporaryFolder()
     socket = folder.file("redis.socket")
     // Bound and not listening, so that nobody else gets the port.
@@ -100,14 +103,4 @@ public final class RedisServer: Sendable {
 
   /// Sends it a signal, such as SIGSTOP.
   public func send(_ signal: Int32) { process.process?.send(signal) }
-
-  private static func find() throws -> String {
-    let path = getenv("PATH").map { String(cString: $0) } ?? ""
-    for folder in path.split(separator: ":").map(String.init) + ["/usr/bin", "/usr/local/bin"]
-    where access("\(folder)/redis-server", X_OK) == 0 {
-      return "\(folder)/redis-server"
-    }
-    throw Unavailable(
-      description: "redis-server is not installed: scripts/setup installs it (apt-get install redis-server)")
-  }
 }

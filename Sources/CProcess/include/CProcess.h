@@ -29,7 +29,7 @@ bool cprocess_confinement_allow(int rules, const char *path, bool writes);
 bool cprocess_confinement_enforce(int rules);
 
 /// The libraries linked statically, with their packages' revisions: `sqlite3 3.40.1-2+deb12u2, …`; empty unless
-/// scripts/link-shipped linked the binary.
+/// scripts/lib/link-shipped linked the binary.
 const char *cprocess_linked_libraries(void);
 
 #endif

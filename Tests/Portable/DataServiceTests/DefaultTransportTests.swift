@@ -1,1 +1,0 @@
-../../DataServiceTests/Transport/DefaultTransportTests.swift

@@ -1,1 +1,0 @@
-../../DataServiceTests/Rules/ServiceDigestKeyTests.swift

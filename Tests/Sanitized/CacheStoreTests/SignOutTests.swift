@@ -1,1 +1,0 @@
-../../CacheStoreTests/SignOutTests.swift

@@ -1,1 +1,0 @@
-../../CacheStoreTests/StoreFixture.swift

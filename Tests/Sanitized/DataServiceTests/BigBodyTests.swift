@@ -1,1 +1,0 @@
-../../DataServiceTests/BigBodyTests.swift

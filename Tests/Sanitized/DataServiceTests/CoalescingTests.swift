@@ -1,1 +1,0 @@
-../../DataServiceTests/CoalescingTests.swift

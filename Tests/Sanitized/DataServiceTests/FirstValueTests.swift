@@ -1,1 +1,0 @@
-../../DataServiceTests/Transport/FirstValueTests.swift

@@ -1,1 +1,0 @@
-../../DataServiceTests/Laws/LawOfLimitsTests.swift

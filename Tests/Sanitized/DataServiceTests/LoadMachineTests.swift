@@ -1,1 +1,0 @@
-../../DataServiceTests/Load/LoadMachineTests.swift

@@ -1,1 +1,0 @@
-../../DataServiceTests/Tier/StoringTierRowTests.swift

@@ -1,1 +1,0 @@
-../../DataServiceTests/StreamedBody.swift

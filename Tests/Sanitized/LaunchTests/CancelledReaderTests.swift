@@ -1,1 +1,0 @@
-../../LaunchTests/CancelledReaderTests.swift

@@ -1,1 +1,0 @@
-../../LaunchTests/SessionTests.swift

@@ -1,1 +1,0 @@
-../../cachefetchTests/Binary/CommandLawTests.swift

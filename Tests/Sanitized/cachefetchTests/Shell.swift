@@ -1,1 +1,0 @@
-../../cachefetchTests/Binary/Shell.swift

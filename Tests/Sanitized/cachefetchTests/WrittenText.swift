@@ -1,1 +1,0 @@
-../../cachefetchTests/Output/WrittenText.swift
