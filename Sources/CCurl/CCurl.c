@@ -35,6 +35,8 @@ struct ccurl_library {
   CURLMcode (*multi_poll)(CURLM *, struct curl_waitfd *, unsigned, int, int *);
   CURLMsg *(*multi_info_read)(CURLM *, int *);
   const char *(*multi_strerror)(CURLMcode);
+  /// OpenSSL's function, found through libcurl's own dependencies; NULL where OpenSSL is not among them.
+  int (*ssl_get_shutdown)(const void *);
 };
 
 struct symbol {
@@ -77,6 +79,7 @@ const ccurl_library *ccurl_open(const char *name, char *problem, size_t problem_
     // The form POSIX recommends for storing a function's address that dlsym returned.
     *(void **)((char *)library + symbols[i].offset) = address;
   }
+  *(void **)&library->ssl_get_shutdown = dlsym(handle, "SSL_get_shutdown");
   CURLcode code = library->global_init(CURL_GLOBAL_DEFAULT);
   if (code != CURLE_OK) {
     snprintf(problem, problem_size, "%s", library->easy_strerror(code));
@@ -131,6 +134,8 @@ CURLcode ccurl_set_callbacks(const ccurl_library *library, CURL *easy, ccurl_cal
   if (!code) code = library->easy_setopt(easy, CURLOPT_SEEKDATA, context);
   if (!code) code = library->easy_setopt(easy, CURLOPT_PREREQFUNCTION, callbacks.ready);
   if (!code) code = library->easy_setopt(easy, CURLOPT_PREREQDATA, context);
+  if (!code) code = library->easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, callbacks.progress);
+  if (!code) code = library->easy_setopt(easy, CURLOPT_XFERINFODATA, context);
   if (!code) code = library->easy_setopt(easy, CURLOPT_PRIVATE, context);
   return code;
 }
@@ -177,6 +182,16 @@ int ccurl_used_proxy(const ccurl_library *library, CURL *easy) {
   CURLINFO info = (CURLINFO)(CURLINFO_LONG + 66);
   long value = 0;
   return library->easy_getinfo(easy, info, &value) == CURLE_OK ? value != 0 : -1;
+}
+
+int ccurl_tls_end(const ccurl_library *library, CURL *easy) {
+  const struct curl_tlssessioninfo *session = NULL;
+  if (!library->ssl_get_shutdown || library->easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK ||
+      !session || session->backend != CURLSSLBACKEND_OPENSSL || !session->internals) {
+    return -1;
+  }
+  // SSL_RECEIVED_SHUTDOWN
+  return (library->ssl_get_shutdown(session->internals) & 2) != 0;
 }
 
 CURLcode ccurl_easy_send(const ccurl_library *library, CURL *easy, const void *bytes, size_t count, size_t *sent) {

@@ -88,13 +88,42 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   }
 
   /// Every value of that name, in order.
-  public func values(of name: String) -> [String] {
+  public func values(of name: String) -> [String] { values(of: name) { $0.valueString } }
+
+  private func values(of name: String, _ read: (FieldLine) -> String) -> [String] {
     var found: [String] = []
     forEachLine(named: name) { line in
-      found.append(line.valueString)
+      found.append(read(line))
       return true
     }
     return found
+  }
+
+  /// The values as texts that differ wherever their bytes do, for whatever compares, digests or sends back a value: two
+  /// values of different bytes may read the same.
+  package struct Exact {
+    fileprivate let fields: HTTPFields
+
+    /// The value of the first field of that name, or `nil`.
+    package subscript(name: String) -> String? { values(of: name).first }
+    /// Every value of that name, in order.
+    package func values(of name: String) -> [String] { fields.values(of: name) { $0.exactString } }
+    /// All fields, in order.
+    package var all: [Field] { fields.all { $0.exactString } }
+
+    /// The bytes that a text stands for.
+    package static func bytes(_ text: String) -> [UInt8] {
+      guard text.unicodeScalars.contains(where: \.standsForByte) else { return Array(text.utf8) }
+      return text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
+    }
+  }
+
+  /// The fields, read byte for byte.
+  package var exact: Exact { Exact(fields: self) }
+
+  /// Adds a field at the end with a value that ``exact`` gave.
+  package mutating func append(_ name: String, exact value: String) {
+    append(name: Array(name.utf8), value: Exact.bytes(value))
   }
 
   /// The values of that name joined by a comma and a space (RFC 9110 section 5.3), or `nil` where there is none.
@@ -158,10 +187,12 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   }
 
   /// All fields, in order.
-  public var all: [Field] {
+  public var all: [Field] { all { $0.valueString } }
+
+  private func all(_ read: (FieldLine) -> String) -> [Field] {
     var fields: [Field] = []
     forEachLine { line in
-      fields.append(line.field)
+      fields.append(Field(name: line.nameString, value: read(line)))
       return true
     }
     return fields
@@ -196,9 +227,9 @@ struct FieldLine {
   private let colon: Int
 
   /// The field, as a value of its own.
-  var field: HTTPFields.Field {
-    .init(name: String(decoding: name, as: UTF8.self), value: valueString)
-  }
+  var field: HTTPFields.Field { .init(name: nameString, value: valueString) }
+
+  fileprivate var nameString: String { String(decoding: name, as: UTF8.self) }
 
   init?(_ line: UnsafeBufferPointer<UInt8>) {
     guard let colon = line.offset(of: 0x3A) else { return nil }
@@ -222,6 +253,27 @@ struct FieldLine {
     if value.allSatisfy({ $0 < 0x80 }) { return String(decoding: value, as: UTF8.self) }
     return String(validating: value, as: UTF8.self)
       ?? String(String.UnicodeScalarView(value.map { Unicode.Scalar($0) }))
+  }
+
+  /// The value as UTF-8 where it is valid, otherwise with a scalar of Unicode's last block in place of each byte outside
+  /// ASCII. A valid value that has such scalars itself is read in the second way, so that no two values share a text.
+  fileprivate var exactString: String {
+    let value = value
+    if value.allSatisfy({ $0 < 0x80 }) { return String(decoding: value, as: UTF8.self) }
+    if let text = String(validating: value, as: UTF8.self),
+      !text.unicodeScalars.contains(where: \.standsForByte)
+    {
+      return text
+    }
+    return String(String.UnicodeScalarView(value.map(Unicode.Scalar.init(standingFor:))))
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var standsForByte: Bool { value >= 0x10FF80 }
+
+  fileprivate init(standingFor byte: UInt8) {
+    self = byte < 0x80 ? Self(byte) : Self(0x10FF00 | UInt32(byte)) ?? "\u{FFFD}"
   }
 }
 

@@ -12,6 +12,32 @@ import TestTurns
 
   private func text(_ fields: HTTPFields) -> String { String(decoding: fields.wire, as: UTF8.self) }
 
+  @Test("No two values share their exact text, and each goes back as the bytes that it was") func exact()
+    throws
+  {
+    let values: [[UInt8]] = [
+      [], Array("a".utf8), [0xE9], Array("é".utf8), Array("e\u{301}".utf8), Array("Ã©".utf8), [0xC3],
+      [0xC3, 0xA9, 0xE9],
+      [0xF4, 0x8F, 0xBF, 0xA9], Array("\u{10FFE9}".utf8), Array("\u{10FF7F}".utf8), Array("é\u{10FFE9}".utf8),
+      [0xC3, 0xA9, 0xF4, 0x8F, 0xBF], [0xFF], [0x80], Array("ü\u{7F}".utf8),
+    ]
+    var texts: [[UInt8]: [UInt8]] = [:]
+    for value in Set(values) {
+      var fields = HTTPFields()
+      fields.append(name: Array("A".utf8), value: value)
+      let text = try #require(fields.exact["a"])
+      #expect(fields.exact.values(of: "A") == [text] && fields.exact.all.map(\.value) == [text], "\(value)")
+      #expect(texts.updateValue(value, forKey: Array(text.utf8)) == nil, "\(value)")
+      #expect(HTTPFields.Exact.bytes(text) == value)
+      var again = HTTPFields()
+      again.append("A", exact: text)
+      #expect(again == fields, "\(value)")
+    }
+    #expect(HTTPFields().exact["A"] == nil)
+    // Where it is UTF-8 it is read as that.
+    #expect((["A": "é"] as HTTPFields).exact["A"] == "é")
+  }
+
   static let appended: [(name: String, value: String, wire: String)] = [
     ("A", "1", "A: 1\r\n"), ("a", "", "a: \r\n"), ("A", " \t1 2\t ", "A: 1 2\r\n"), ("A", " \t ", "A: \r\n"),
     ("A", "ü", "A: ü\r\n"), ("A", "\u{1}\u{7F}", "A: \u{1}\u{7F}\r\n"), ("A", "1:2", "A: 1:2\r\n"),

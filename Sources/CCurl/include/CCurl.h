@@ -25,6 +25,8 @@ typedef struct ccurl_callbacks {
   int (*seek)(void *context, curl_off_t offset, int origin);
   /// The connection is ready and the request is about to be sent; returns a CURL_PREREQFUNC value.
   int (*ready)(void *context, char *peer, char *own, int peer_port, int own_port);
+  /// Where `CURLOPT_NOPROGRESS` is 0: the transfer has gone on, or has ended, and its connection is not yet closed.
+  int (*progress)(void *context, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
 } ccurl_callbacks;
 
 /// Loads a library by its file name and initialises it; on failure returns NULL, with the reason in `problem`. Two
@@ -65,7 +67,10 @@ int ccurl_used_proxy(const ccurl_library *library, CURL *easy);
 CURLcode ccurl_easy_send(const ccurl_library *library, CURL *easy, const void *bytes, size_t count, size_t *sent);
 /// Receives at most `count` bytes from such a connection; `received` is 0 where the peer has closed it.
 CURLcode ccurl_easy_recv(const ccurl_library *library, CURL *easy, void *room, size_t count, size_t *received);
-/// The descriptor of such a connection; -1 if it is closed.
+/// Whether the closing alert of TLS has come on the connection of a running transfer: 1 or 0; -1 where that is unknown,
+/// without OpenSSL.
+int ccurl_tls_end(const ccurl_library *library, CURL *easy);
+/// The descriptor of such a connection, or of the one that an ended transfer has left open; -1 if it is closed.
 int ccurl_active_socket(const ccurl_library *library, CURL *easy);
 /// The context given with the callbacks.
 void *ccurl_get_context(const ccurl_library *library, CURL *easy);

@@ -104,14 +104,11 @@ struct Hops {
   nonisolated(nonsending) private func invalidate(after response: TransportResponse, to hop: RedirectRule.Hop)
     async
   {
-    guard !hop.method.isRegisteredAsSafe, !prepared.request.isRead, let url = try? hop.url.foundationURL()
-    else {
-      return
-    }
+    guard !hop.method.isRegisteredAsSafe, !prepared.request.isRead else { return }
     let targets = Invalidation.targets(
-      method: hop.method, url: url, status: response.status, fields: response.fields)
+      method: hop.method, url: hop.url, status: response.status, fields: response.fields)
     guard !targets.isEmpty else { return }
-    let keys = targets.compactMap { (try? NormalisedURL($0.absoluteString)).map(core.redacted) }
+    let keys = targets.map(core.redacted)
     let accounts = Set(["", prepared.key.account])
     let answered = core.timekeeper.startMark
     core.outdateExchanges { accounts.contains($0.account) && keys.contains($0.target) }
@@ -165,6 +162,7 @@ struct Hops {
       url: try foundationURL(of: hop.url), method: hop.method, fields: fields, body: hop.body,
       connection: connection, limits: limits)
     request.decodesUnasked = prepared.decodesUnasked
+    request.spelling = hop.url.wire
     if prepared.request.isRead { request.isRepeatable = true }
     return request
   }

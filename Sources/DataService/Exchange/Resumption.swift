@@ -27,7 +27,8 @@ struct Resumption: Sendable {
   /// Adds `Range` and `If-Range` to the request. Ranges count encoded bytes, so no encoding is asked for.
   func ask(in request: inout TransportRequest) {
     request.fields["Range"] = "bytes=\(body.length)-"
-    request.fields["If-Range"] = partial.strongETag
+    request.fields.remove("If-Range")
+    request.fields.append("If-Range", exact: partial.strongETag)
     request.fields["Accept-Encoding"] = "identity"
     request.connection.isCompressed = false
   }
@@ -79,7 +80,8 @@ struct Resumption: Sendable {
     let ranges = fields.values(of: "Content-Range")
     guard ranges.count == 1, let range = ContentRange(ranges.first), range.first == body.length,
       range.isWholeRest, partial.wholeLength.map({ $0 == range.whole }) ?? true,
-      fields.values(of: "ETag") == [partial.strongETag],
+      case let tags = fields.exact.values(of: "ETag"), tags.count == 1,
+      FieldList.isSame(tags[0], partial.strongETag),
       response.body.length.map({ $0 == range.count }) ?? true
     else { return nil }
     guard !ContentCoding.isNamed(in: fields) else { return nil }
@@ -125,7 +127,7 @@ struct Resumption: Sendable {
     secretNames: FieldNames
   ) -> UnfinishedBody.Partial? {
     guard prepared.request.method == .get, !prepared.request.connection.isInsecure, answer.head.status == 200,
-      answer.head.fields.values(of: "ETag").count == 1, let text = answer.head.fields["ETag"],
+      answer.head.fields.values(of: "ETag").count == 1, let text = answer.head.fields.exact["ETag"],
       let tag = EntityTag(text), !tag.isWeak, !answer.head.fields.contains("Content-Encoding")
     else { return nil }
     let names = Vary.names(in: answer.head.fields)

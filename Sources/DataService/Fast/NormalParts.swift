@@ -1,3 +1,5 @@
+internal import PlatformFoundation
+
 /// The ends of the parts of a URL that is already in normal form, as most are, so that none of it has to be
 /// rewritten.
 ///
@@ -34,7 +36,7 @@ struct NormalParts {
     var question: Int?
     for index in index..<bytes.count {
       let byte = bytes[index]
-      guard byte > 0x20, byte < 0x7F, byte != UInt8(ascii: "%"), byte != UInt8(ascii: "#") else { return nil }
+      guard URLText.isPlain(byte) else { return nil }
       guard question == nil else { continue }
       if byte == UInt8(ascii: "?") { question = index }
       if byte == UInt8(ascii: "."), bytes[index - 1] == UInt8(ascii: "/") { return nil }

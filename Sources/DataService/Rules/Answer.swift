@@ -82,8 +82,8 @@ extension Answer {
   /// Adds the cookies that came with a 304. Callers receive them like the cookies of any answer; the store does not
   /// (law 12).
   mutating func addCookies(of notModified: Answer) {
-    for cookie in notModified.head.fields.values(of: "Set-Cookie") {
-      head.fields.append("Set-Cookie", cookie)
+    for cookie in notModified.head.fields.exact.values(of: "Set-Cookie") {
+      head.fields.append("Set-Cookie", exact: cookie)
     }
   }
 }

@@ -28,7 +28,7 @@ enum ChangeJudge {
   /// A HEAD answer has no body to compare, so its validators are compared, or else its length.
   private static func isSameRepresentation(_ answer: HTTPFields, _ stored: HTTPFields) -> Bool {
     for name in ["ETag", "Last-Modified", "Content-Length"] {
-      if let one = answer[name], let other = stored[name] { return one == other }
+      if let one = answer.exact[name], let other = stored.exact[name] { return FieldList.isSame(one, other) }
     }
     return false
   }

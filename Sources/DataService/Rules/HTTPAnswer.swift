@@ -103,8 +103,8 @@ package enum HeadUpdate {
     // No origin has confirmed these fields, so there is nothing to compare with.
     guard !stored.isUnconfirmed else { return false }
     for name in ["ETag", "Last-Modified"] {
-      guard let answered = answer[name] else { continue }
-      guard let held = stored.fields[name], FieldList.isSame(answered, held) else { return false }
+      guard let answered = answer.exact[name] else { continue }
+      guard let held = stored.fields.exact[name], FieldList.isSame(answered, held) else { return false }
     }
     // The length of a coded body says nothing of one that was decoded.
     guard let length = answer["Content-Length"],

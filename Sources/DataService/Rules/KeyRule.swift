@@ -66,7 +66,7 @@ enum KeyRule {
     // Without TLS nobody asks for it.
     let certificate = isSecure ? request.connection.clientCertificateFile : nil
     guard !fields.isEmpty || certificate != nil else { return "" }
-    var credentials = fields.all
+    var credentials = fields.exact.all
       .filter { means.secrets.isSecretField($0.name) }
       .map { $0.name.lowercased() + ": " + $0.value }
     if let certificate {
@@ -115,9 +115,8 @@ enum KeyRule {
 
   /// The caller's own `Host`, if it differs from the URL's authority.
   static func host(in fields: HTTPFields, url: NormalisedURL) -> String? {
-    guard !fields.isEmpty, fields.contains("Host"), let host = fields.combined("Host")?.lowercased() else {
-      return nil
-    }
+    guard !fields.isEmpty, fields.contains("Host") else { return nil }
+    let host = FieldList.lowercased(fields.exact.values(of: "Host").joined(separator: ", "))
     return host == url.authority ? nil : host
   }
 

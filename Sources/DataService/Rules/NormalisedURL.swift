@@ -1,14 +1,16 @@
 internal import CacheStore
 package import PlatformFoundation
 
-/// A URL, parsed from its bytes and normalised for the key and the wire (RFC 3986 sections 6.2.2 and 6.2.3).
+/// A URL, parsed from its bytes and normalised for the key (RFC 3986 sections 6.2.2 and 6.2.3).
 ///
-/// Normalising lowercases scheme and host, drops a default port and the fragment, turns an empty path into `/`,
-/// decodes percent-encoded unreserved characters, uppercases the hexadecimal digits of the others, and removes dot
-/// segments.
-package struct NormalisedURL: Sendable, Hashable {
-  /// The URL as sent, without user-info and fragment.
+/// Normalising lowercases scheme and host, encodes a host that is not in ASCII, drops a default port and the fragment,
+/// turns an empty path into `/`, decodes percent-encoded unreserved characters, encodes what no URL may hold, uppercases
+/// the hexadecimal digits, and removes dot segments. Two spellings of one URL are equal.
+package struct NormalisedURL: Sendable, Equatable {
+  /// The URL in its normal form, without user-info and fragment.
   package let string: String
+  /// The path and query as they were spelt, where that is not the normal form.
+  private let spelling: String?
   /// The user-info before `@`, percent-encoded as written.
   package let userInfo: String?
   /// The port, by default the scheme's own.
@@ -33,6 +35,14 @@ package struct NormalisedURL: Sendable, Hashable {
   package var origin: String { part(0, authorityEnd) }
   /// `host[:port]`.
   package var authority: String { part(schemeEnd + 3, authorityEnd) }
+  /// Path and query as they are sent: as they were spelt, because an origin may have signed them (RFC 9110 section
+  /// 4.2.3 asks nobody to respell them).
+  package var target: String { spelling ?? part(authorityEnd, string.utf8.count) }
+  /// The URL as it is sent.
+  package var wire: String { spelling.map { origin + $0 } ?? string }
+
+  /// Whether both have the same normal form.
+  package static func == (one: Self, other: Self) -> Bool { one.string == other.string }
 
   private func part(_ start: Int, _ end: Int) -> String {
     let bytes = string.utf8
@@ -40,10 +50,10 @@ package struct NormalisedURL: Sendable, Hashable {
       string[bytes.index(bytes.startIndex, offsetBy: start)..<bytes.index(bytes.startIndex, offsetBy: end)])
   }
 
-  /// The URL as Foundation's type.
+  /// The URL as Foundation's type, which can hold characters that no URL may have only in the normal form.
   /// - Throws: `invalidRequest` if Foundation cannot parse it.
   package func foundationURL() throws(DataServiceError) -> URL {
-    if let url = URL(string: string) { return url }
+    if let url = URL(string: wire, encodingInvalidCharacters: false) ?? URL(string: string) { return url }
     throw DataServiceError(.invalidRequest, "the URL of \(authority) cannot be read")
   }
 
@@ -61,6 +71,7 @@ package struct NormalisedURL: Sendable, Hashable {
   /// A URL that is already in normal form.
   private init(_ text: String, _ parts: NormalParts) {
     string = text
+    spelling = nil
     userInfo = nil
     port = parts.port
     (schemeEnd, hostEnd) = (parts.schemeEnd, parts.hostEnd)
@@ -69,7 +80,36 @@ package struct NormalisedURL: Sendable, Hashable {
 
   /// Parses a URL in any form: the slow path that ``NormalParts`` avoids for URLs in normal form.
   init(takingApart text: String) throws(DataServiceError) {
-    let bytes = Array(text.utf8)
+    try self.init(Array(text.utf8), isReference: false)
+  }
+
+  /// Resolves a reference of an origin's, such as the bytes of `Location` (RFC 3986 section 5.2).
+  /// - Throws: `invalidRequest`, naming the problem.
+  init(_ reference: [UInt8], relativeTo base: NormalisedURL) throws(DataServiceError) {
+    let reference = reference.prefix { $0 != UInt8(ascii: "#") }
+    let (origin, target) = (Array(base.origin.utf8), Array(base.target.utf8))
+    let path = target.prefix { $0 != UInt8(ascii: "?") }
+    let mark = reference.first { Self.endsAuthority($0) || $0 == UInt8(ascii: ":") }
+    var absolute: [UInt8] =
+      if mark == UInt8(ascii: ":") { [] } else if reference.starts(with: "//".utf8) {
+        Array("\(base.scheme):".utf8)
+      } else {
+        switch reference.first {
+        case nil: origin + target
+        case UInt8(ascii: "/"): origin
+        case UInt8(ascii: "?"): origin + path
+        default: origin + path.prefix(through: path.lastIndex(of: UInt8(ascii: "/")) ?? 0)
+        }
+      }
+    for byte in reference {
+      if byte <= 0x20 || byte == 0x7F { absolute.appendEncoded(byte) } else { absolute.append(byte) }
+    }
+    try self.init(absolute, isReference: true)
+  }
+
+  /// - Parameter isReference: Whether dot segments are resolved in what is sent too.
+  private init(_ bytes: [UInt8], isReference: Bool) throws(DataServiceError) {
+    let text = String(decoding: bytes, as: UTF8.self)
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), Self.hasSlashes(bytes, after: colon) else {
       throw Self.withoutScheme(text)
     }
@@ -112,6 +152,19 @@ package struct NormalisedURL: Sendable, Hashable {
     }
     userInfo = authority.userInfo
     string = String(decoding: output, as: UTF8.self)
+    let spelt = Self.spelling(rest, pathEnd: question ?? rest.endIndex, resolvesDots: isReference)
+    spelling =
+      spelt.elementsEqual(output[self.authorityEnd...]) ? nil : String(decoding: spelt, as: UTF8.self)
+  }
+
+  /// Path and query with nothing changed but bytes outside ASCII, which are encoded.
+  private static func spelling(_ rest: ArraySlice<UInt8>, pathEnd: Int, resolvesDots: Bool) -> [UInt8] {
+    let path = rest[..<pathEnd]
+    var output: [UInt8] = []
+    for byte in (resolvesDots || path.isEmpty ? removingDotSegments(path) : Array(path)) + rest[pathEnd...] {
+      if byte >= 0x80 { output.appendEncoded(byte) } else { output.append(byte) }
+    }
+    return output
   }
 
   private static func isWord(_ word: StaticString, _ bytes: ArraySlice<UInt8>) -> Bool {
@@ -162,7 +215,7 @@ package struct NormalisedURL: Sendable, Hashable {
       let colon = hostAndPort.lastIndex(of: UInt8(ascii: ":")).flatMap { colon in
         bracket.map { colon > $0 } ?? true ? colon : nil
       }
-      host = Self.lowercased(hostAndPort[..<(colon ?? hostAndPort.endIndex)])
+      host = try Self.normalised(hostAndPort[..<(colon ?? hostAndPort.endIndex)])
       guard !host.isEmpty else { throw DataServiceError(.invalidRequest, "the URL has no host") }
       guard let colon, colon + 1 < hostAndPort.endIndex else { return }
       let text = String(decoding: hostAndPort[(colon + 1)...], as: UTF8.self)
@@ -176,11 +229,12 @@ package struct NormalisedURL: Sendable, Hashable {
       port = Int(number)
     }
 
-    private static func lowercased(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-      guard bytes.allSatisfy({ $0 < 0x80 }) else {
-        return Array(String(decoding: bytes, as: UTF8.self).lowercased().utf8)
-      }
-      return bytes.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }
+    /// In lower case; encoded where it is not in ASCII, percent-encoded or not (RFC 3986 section 3.2.2).
+    private static func normalised(_ bytes: ArraySlice<UInt8>) throws(DataServiceError) -> [UInt8] {
+      let decoded = bytes.percentDecoded
+      guard decoded.contains(where: { $0 >= 0x80 }) else { return bytes.map(\.asciiLowercased) }
+      return try InternationalHost.encoded(String(decoding: decoded, as: UTF8.self)).utf8.map(
+        \.asciiLowercased)
     }
   }
 
@@ -214,11 +268,9 @@ package struct NormalisedURL: Sendable, Hashable {
     return Array("/".utf8) + kept.joined(separator: "/".utf8)
   }
 
-  /// RFC 3986 section 6.2.2: `%41` becomes `A`, `%2f` becomes `%2F`; bytes outside ASCII are encoded.
+  /// RFC 3986 section 6.2.2: `%41` becomes `A`, `%2f` becomes `%2F`; bytes that no URL may hold are encoded.
   private static func appendNormalised(_ bytes: ArraySlice<UInt8>, to output: inout [UInt8]) {
-    guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 >= 0x80 }) else {
-      return output.append(contentsOf: bytes)
-    }
+    guard !bytes.allSatisfy(URLText.isPlain) else { return output.append(contentsOf: bytes) }
     var index = bytes.startIndex
     while index < bytes.endIndex {
       let byte = bytes[index]
@@ -229,7 +281,7 @@ package struct NormalisedURL: Sendable, Hashable {
         if decoded.isUnreserved { output.append(decoded) } else { output.appendEncoded(decoded) }
         index += 3
       } else {
-        if byte >= 0x80 { output.appendEncoded(byte) } else { output.append(byte) }
+        if URLText.isPlain(byte) { output.append(byte) } else { output.appendEncoded(byte) }
         index += 1
       }
     }

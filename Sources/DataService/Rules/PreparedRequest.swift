@@ -38,7 +38,7 @@ final class PreparedRequest: Sendable {
     _ request: consuming DataService.Request, policy: FetchPolicy, secrets: SecretList,
     digest: @escaping KeyRule.Digest, fileDigest: @escaping KeyRule.FileDigest
   ) throws(DataServiceError) {
-    url = try NormalisedURL(request.url.absoluteString)
+    url = try NormalisedURL(request.spelling ?? request.url.absoluteString)
     self.digest = digest
     var fields = request.fields
     if url.userInfo != nil, !fields.contains("Authorization") {
@@ -164,7 +164,7 @@ extension PreparedRequest {
       add(shownURL)
       if let body = request.body, !body.isEmpty { add(digest(Array(body))) }
     }
-    for field in fields.all {
+    for field in fields.exact.all {
       add(FieldList.lowercased(field.name))
       add(secrets.isSecretField(field.name) ? digest(Array(field.value.utf8)) : field.value)
     }

@@ -112,7 +112,7 @@ extension SecretList {
   }
 
   /// Replaces the secrets of one word: a URL or a run of parameters.
-  private func withoutSecrets(word: ArraySlice<UInt8>) -> [UInt8] {
+  func withoutSecrets(word: ArraySlice<UInt8>) -> [UInt8] {
     var word = Array(word)
     if let slashes = word.indices.first(where: { word[$0...].starts(with: "//".utf8) }) {
       let authority = word[(slashes + 2)...].prefix { $0 != UInt8(ascii: "/") }

@@ -29,7 +29,9 @@ enum RedirectRule {
   static func next(
     after hop: Hop, from original: Hop, status: Int, fields: HTTPFields, secrets: SecretList
   ) throws(DataServiceError) -> Hop? {
-    guard statuses.contains(status), let location = fields["Location"], !location.isEmpty else { return nil }
+    guard statuses.contains(status), let location = fields.exact["Location"], !location.isEmpty else {
+      return nil
+    }
     let url = try target(location, relativeTo: hop.url)
     guard !(hop.url.scheme == "https" && url.scheme == "http") else {
       throw DataServiceError(
@@ -55,15 +57,8 @@ enum RedirectRule {
   private static func target(
     _ location: String, relativeTo base: NormalisedURL
   ) throws(DataServiceError) -> NormalisedURL {
-    // A host with a space keeps it in this form, so that the transport's refusal can name it.
-    let text = location.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "%20")
-    guard
-      let absolute = URL(string: URLText.encoded(text), relativeTo: URL(string: base.string))?.absoluteString
-    else {
-      throw DataServiceError(.protocol, "\(base.authority) redirects to something that is not a URL")
-    }
     do {
-      return try NormalisedURL(absolute)
+      return try NormalisedURL(HTTPFields.Exact.bytes(location), relativeTo: base)
     } catch {
       throw DataServiceError(
         .protocol, "\(base.authority) redirects to a URL that is not followed: \(error.message)",

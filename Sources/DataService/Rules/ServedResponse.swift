@@ -90,8 +90,9 @@ package enum Precondition {
   /// Preconditions apply only to a stored response that would be a 200 (RFC 9110 section 13.2.1).
   package static func isNotModified(requestFields: HTTPFields, stored: StoredResponse) -> Bool {
     guard stored.status == 200 else { return false }
-    if let tags = requestFields.combined("If-None-Match") {
-      return matchesAny(tags, tag: stored.fields["ETag"])
+    if requestFields.contains("If-None-Match") {
+      let tags = requestFields.exact.values(of: "If-None-Match")
+      return matchesAny(tags.joined(separator: ", "), tag: stored.fields.exact["ETag"])
     }
     guard let text = requestFields["If-Modified-Since"],
       let since = HTTPDate.parse(text, now: stored.receivedAt)
@@ -102,9 +103,9 @@ package enum Precondition {
   /// Whether a range may be cut from the stored response: `If-Range` is absent or matches strongly (RFC 9110 section
   /// 13.1.5).
   package static func allowsRange(requestFields: HTTPFields, stored: StoredResponse) -> Bool {
-    guard let condition = requestFields["If-Range"] else { return true }
+    guard let condition = requestFields.exact["If-Range"] else { return true }
     if let tag = EntityTag(condition) {
-      return stored.fields["ETag"].flatMap(EntityTag.init).map(tag.stronglyMatches) ?? false
+      return stored.fields.exact["ETag"].flatMap(EntityTag.init).map(tag.stronglyMatches) ?? false
     }
     // A date is a strong validator only if it equals the `Last-Modified` of a response made at least a second later.
     guard let date = HTTPDate.parse(condition, now: stored.receivedAt),

@@ -9,7 +9,7 @@ package enum Validators {
     // No origin has confirmed an imported or local response. If its validator happens to be right and its body wrong,
     // every 304 would confirm the wrong body.
     if stored.isUnconfirmed { return fields }
-    if let tag = entityTag(in: stored.fields) { fields.append("If-None-Match", tag) }
+    if let tag = entityTag(in: stored.fields) { fields.append("If-None-Match", exact: tag) }
     // As received, not reformatted: origins may compare the text (RFC 9110 section 13.1.3).
     if let modified = lastModified(in: stored.fields) { fields.append("If-Modified-Since", modified) }
     return fields
@@ -40,8 +40,8 @@ package enum Validators {
   /// its entity tag differs, it has a strong tag where the stored response has none, or, without tags, its
   /// `Last-Modified` differs.
   package static func names304Another(stored: HTTPFields, answer: HTTPFields) -> Bool {
-    if let answered = answer["ETag"] {
-      guard let held = stored["ETag"] else { return EntityTag(answered).map { !$0.isWeak } ?? false }
+    if let answered = answer.exact["ETag"] {
+      guard let held = stored.exact["ETag"] else { return EntityTag(answered).map { !$0.isWeak } ?? false }
       guard let answeredTag = EntityTag(answered), let heldTag = EntityTag(held) else {
         return !FieldList.isSame(answered, held)
       }
@@ -50,7 +50,7 @@ package enum Validators {
         ? !answeredTag.weaklyMatches(heldTag) : !answeredTag.stronglyMatches(heldTag)
     }
     guard let answered = answer["Last-Modified"].flatMap({ HTTPDate.parse($0) }),
-      let held = stored["Last-Modified"].flatMap({ HTTPDate.parse($0) }), stored["ETag"] == nil
+      let held = stored["Last-Modified"].flatMap({ HTTPDate.parse($0) }), !stored.contains("ETag")
     else { return false }
     return answered != held
   }
@@ -58,7 +58,7 @@ package enum Validators {
   /// The stored entity tag in the form to send. Some origins omit the quotation marks and expect the tag back that
   /// way, so a bare token is sent as received; text that could be read as `*` or as a list is not.
   private static func entityTag(in fields: HTTPFields) -> String? {
-    guard let text = fields["ETag"] else { return nil }
+    guard let text = fields.exact["ETag"] else { return nil }
     return EntityTag(text) != nil || (FieldList.isToken(text) && text != "*") ? text : nil
   }
 
@@ -111,7 +111,7 @@ package struct EntityTag: Sendable, Hashable {
   package let opaque: String
   private let bytes: [UInt8]
 
-  /// The entity tag in the text, or `nil` if the text is not one.
+  /// The entity tag in the text, or `nil` if the text is not one. Of a field it is the exact text.
   package init?(_ text: String) {
     let bytes = Array(text.utf8)
     let isWeak = bytes.starts(with: [0x57, 0x2F])

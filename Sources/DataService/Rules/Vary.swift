@@ -23,7 +23,7 @@ package enum Vary {
     guard !names.isEmpty, names != "*" else { return "" }
     return names.split(separator: ",").compactMap { name -> String? in
       let name = String(name)
-      let values = requestFields.values(of: name)
+      let values = requestFields.exact.values(of: name)
       return values.isEmpty ? nil : "\(name): \(protect(name, normalised(name: name, values: values)))"
     }.joined(separator: "\n")
   }

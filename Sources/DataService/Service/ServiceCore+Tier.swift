@@ -38,10 +38,8 @@ extension ServiceCore {
 
   /// The request in the terms that all machines agree on, without its secrets.
   func question(_ prepared: PreparedRequest) -> TierQuestion {
-    var fields = HTTPFields()
-    for field in prepared.fields.all where !configuration.secrets.isSecretField(field.name) {
-      fields.append(field.name, field.value)
-    }
+    var fields = prepared.fields
+    fields.removeAll(where: configuration.secrets.isSecretField)
     // Other parts of the key are those of this machine's connection: with them nothing is shared, or they
     // only carry what TLS protects.
     let extra = RequestKey.extraParts(prepared.key.extra).filter {

@@ -18,6 +18,8 @@ public protocol Transport: Sendable {
 public struct TransportRequest: Sendable {
   /// The URL, without user-info and fragment.
   public var url: URL
+  /// The URL's text as it is to be sent, where ``url`` cannot hold that.
+  package var spelling: String?
   /// The method.
   public var method: RequestMethod
   /// The fields to send. How the body is sent is the transport's to say: a `Content-Length`, `Transfer-Encoding` or

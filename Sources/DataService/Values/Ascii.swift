@@ -25,7 +25,12 @@ extension UInt8 {
 
 extension ArraySlice<UInt8> {
   /// The bytes, percent-decoded as in a form: a plus sign becomes a space.
-  var formDecoded: [UInt8] {
+  var formDecoded: [UInt8] { decoded(plus: 0x20) }
+
+  /// The bytes, percent-decoded (RFC 3986 section 2.1).
+  var percentDecoded: [UInt8] { decoded(plus: UInt8(ascii: "+")) }
+
+  private func decoded(plus: UInt8) -> [UInt8] {
     var output: [UInt8] = []
     output.reserveCapacity(count)
     var rest = self
@@ -36,7 +41,7 @@ extension ArraySlice<UInt8> {
         rest = rest.dropFirst(2)
         output.append(high << 4 | low)
       } else {
-        output.append(byte == UInt8(ascii: "+") ? 0x20 : byte)
+        output.append(byte == UInt8(ascii: "+") ? plus : byte)
       }
     }
     return output

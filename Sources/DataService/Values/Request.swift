@@ -6,6 +6,8 @@ extension DataService {
   public struct Request: Sendable, Hashable {
     /// Where; `http` or `https`. User-info in it is sent as Basic credentials and never stored.
     public var url: URL
+    /// The text that ``url`` was made of, where that is to be sent as it was spelt though no `URL` can hold it.
+    package var spelling: String?
     /// The method; any method but GET and HEAD bypasses the store unless ``isRead``.
     public var method: RequestMethod
     /// The fields to send, but for those that say how the body is sent (``TransportRequest/fields``).

@@ -47,13 +47,15 @@ struct RequestArguments {
 
   /// The request for one URL.
   func request(for text: String) throws(UsageError) -> DataService.Request {
-    return request(for: try URLArgument.parse(url(text)))
+    let text = url(text)
+    return request(for: try URLArgument.parse(text), speltAs: text)
   }
 
   /// The request for a parsed URL.
-  func request(for url: URL) -> DataService.Request {
+  func request(for url: URL, speltAs text: String) -> DataService.Request {
     var request = template
     request.url = url
+    request.spelling = text
     if let netrc, let host = url.host(percentEncoded: false), url.password() == nil,
       let found = netrc.credentials(for: host, user: url.user(percentEncoded: false))
     {
@@ -286,7 +288,7 @@ enum ResolveArgument {
     }
     try checkHost(parts[0], of: text)
     return ConnectionOptions.Resolution(
-      host: try InternationalHost.inASCII(parts[0]), port: port, address: try address(parts[2]))
+      host: try URLArgument.hostInASCII(parts[0]), port: port, address: try address(parts[2]))
   }
 
   /// Throws for the marks that curl knows for a host: as part of a name they would match no request.

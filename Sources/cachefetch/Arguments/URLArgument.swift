@@ -1,5 +1,4 @@
 internal import DataService
-internal import PlatformC
 internal import PlatformFoundation
 
 /// A URL as given on the command line.
@@ -64,7 +63,7 @@ enum URLArgument {
     if !name.utf8.allSatisfy({ $0 < 0x80 }) {
       let encoded: String
       do throws(UsageError) {
-        encoded = try InternationalHost.encoded(String(name))
+        encoded = try hostInASCII(name)
       } catch {
         if mayBeCutOff { throw UsageError("the host is no valid name", "check its spelling") }
         throw error
@@ -91,6 +90,16 @@ enum URLArgument {
         "percent-encode what is not a letter, a digit or one of -._~")
     }
     return url
+  }
+
+  /// `host` unchanged if it is ASCII, otherwise its encoded form.
+  static func hostInASCII(_ host: some StringProtocol) throws(UsageError) -> String {
+    guard !host.utf8.allSatisfy({ $0 < 0x80 }) else { return String(host) }
+    do throws(DataServiceError) {
+      return try InternationalHost.encoded(String(host))
+    } catch {
+      throw UsageError(TerminalText.visible(error.message), error.hint ?? "")
+    }
   }
 
   /// The remedy for text that was clearly not meant as a URL.
@@ -177,55 +186,5 @@ extension UInt8 {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2D, 0x2E: true
     default: false
     }
-  }
-}
-
-/// Converts hosts that are not ASCII to their DNS form: `bücher.example` is `xn--bcher-kva.example` (IDNA 2008, as in
-/// curl).
-///
-/// libcurl depends on libidn2, so it is installed; it is loaded only for such a host.
-enum InternationalHost {
-  /// The name of libidn2; tests pass another.
-  static let library = "libidn2.so.0"
-
-  private typealias LookUp =
-    @convention(c) (
-      UnsafePointer<UInt8>, UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, Int32
-    ) -> Int32
-  private typealias Free = @convention(c) (UnsafeMutableRawPointer?) -> Void
-  private typealias Describe = @convention(c) (Int32) -> UnsafePointer<CChar>?
-
-  /// `IDN2_NFC_INPUT`, with `IDN2_NONTRANSITIONAL`, with `IDN2_TRANSITIONAL`.
-  private static let flags: [Int32] = [1 | 8, 1 | 4]
-
-  /// `host` unchanged if it is ASCII, otherwise its encoded form.
-  static func inASCII(_ host: some StringProtocol) throws(UsageError) -> String {
-    host.utf8.allSatisfy { $0 < 0x80 } ? String(host) : try encoded(String(host))
-  }
-
-  /// The encoded form of `host`.
-  static func encoded(_ host: String, library: String = library) throws(UsageError) -> String {
-    guard let handle = dlopen(library, RTLD_NOW | RTLD_LOCAL), let lookUp = dlsym(handle, "idn2_lookup_u8"),
-      let release = dlsym(handle, "idn2_free")
-    else {
-      throw UsageError(
-        "the host “\(TerminalText.visible(host))” is not in ASCII, and libidn2, which encodes it, cannot be loaded",
-        "install it (on Debian the package libidn2-0), or write the encoded form, which begins with xn--")
-    }
-    var code: Int32 = 0
-    for flags in flags {
-      var encoded: UnsafeMutablePointer<UInt8>?
-      code = host.withCString { text in
-        text.withMemoryRebound(to: UInt8.self, capacity: host.utf8.count + 1) {
-          unsafeBitCast(lookUp, to: LookUp.self)($0, &encoded, flags)
-        }
-      }
-      defer { unsafeBitCast(release, to: Free.self)(encoded) }
-      if code == 0, let encoded { return String(cString: encoded) }
-    }
-    let reason = dlsym(handle, "idn2_strerror").flatMap { unsafeBitCast($0, to: Describe.self)(code) }
-    throw UsageError(
-      "the host “\(TerminalText.visible(host))” is no valid name: \(reason.map { String(cString: $0) } ?? "\(code)")",
-      "check its spelling")
   }
 }

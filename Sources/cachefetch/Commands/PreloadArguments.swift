@@ -53,7 +53,10 @@ struct PreloadArguments {
     let isPlan = first == 0x7B || first == 0x5B || file.hasSuffix(".json")
     // URLs follow the same rules as on the command line, and mistakes have the same remedies.
     var remedy: String?
+    // A request is made of the URL that was read last.
+    var spelling = ""
     func readURL(_ text: String) throws(PlanError) -> URL {
+      spelling = text
       do throws(UsageError) {
         return try URLArgument.parse(text)
       } catch {
@@ -64,11 +67,13 @@ struct PreloadArguments {
     do throws(PlanError) {
       guard isPlan else {
         return try PreloadPlan(
-          list: String(decoding: bytes, as: UTF8.self), makeRequest: { requests.request(for: $0) },
+          list: String(decoding: bytes, as: UTF8.self),
+          makeRequest: { requests.request(for: $0, speltAs: spelling) },
           readURL: readURL)
       }
       return try PreloadPlan(
-        json: Data(bytes), inMemory: false, adjust: { complete(&$0, from: requests.request(for: $0.url)) },
+        json: Data(bytes), inMemory: false,
+        adjust: { complete(&$0, from: requests.request(for: $0.url, speltAs: spelling)) },
         readURL: readURL)
     } catch {
       let form =

@@ -170,7 +170,7 @@ struct RowSelection {
         "write --prefix for entries whose URL begins so, or the host alone")
     }
     let name = namesPort(text) ? text[..<(text.lastIndex(of: ":") ?? text.endIndex)] : text[...]
-    let host = try InternationalHost.inASCII(name).lowercased() + text[name.endIndex...]
+    let host = try URLArgument.hostInASCII(name).lowercased() + text[name.endIndex...]
     return host.hasSuffix(":443") || host.hasSuffix(":80")
       ? String(host[..<(host.lastIndex(of: ":") ?? host.endIndex)]) : host
   }
@@ -184,7 +184,7 @@ struct RowSelection {
     if text.hasPrefix("key:") { return text }
     if text.contains("://") {
       let host = text.drop { $0 != ":" }.dropFirst(3).prefix { !"/?#:".contains($0) }
-      return try text[..<host.startIndex] + InternationalHost.inASCII(host) + text[host.endIndex...]
+      return try text[..<host.startIndex] + URLArgument.hostInASCII(host) + text[host.endIndex...]
     }
     throw UsageError(
       "--prefix “\(TerminalText.visible(text))” has no scheme",

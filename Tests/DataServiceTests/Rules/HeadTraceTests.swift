@@ -23,6 +23,11 @@ import TestTurns
     #expect(trace.request(.get, url, [:], isHTTP11Only: true).first?.hasSuffix(" HTTP/1.1") == true)
   }
 
+  @Test func `a request's URL is shown as it is sent, and no mark in it ends a secret`() throws {
+    let url = try NormalisedURL("http://h/%7ea/./b?x=[1]&token=ge'hei,m\"x<y&z={1}")
+    #expect(trace.request(.get, url, [:]).first == "> GET /%7ea/./b?x=[1]&token=~&z={1} HTTP/1.1")
+  }
+
   @Test func `an answer is shown with those before it`() {
     let response = TransportResponse(
       version: "1.1", status: 302, reason: "Found",

@@ -101,6 +101,9 @@ import TestTurns
     return [
       "url": .inKey(
         { $0.url = $0.url.appending(path: "1") }, { $0.url = $0.url.appending(path: "2") }),
+      "spelling": apart("it is how the URL, which is in the key, was spelt") {
+        $0.spelling = "HTTPS://a.test/%78?b=%63"
+      },
       "method": .inKey({ $0.method = .post }, { $0.method = .put }),
       "fields": .inKey({ $0.fields = ["Host": "b.test"] }, { $0.fields = ["Host": "c.test"] }),
       "body": .inKey({ $0.body = Data("1".utf8) }, { $0.body = Data("2".utf8) }),
@@ -163,6 +166,17 @@ import TestTurns
   @Test func `every part of a request is in the key, or cannot matter`() throws {
     #expect(Set(request.keys) == names(of: DataService.Request(url)))
     try check(request)
+  }
+
+  @Test(
+    "Values that differ in one byte are two, in whatever encoding they read alike",
+    arguments: ["Host", "Cookie"])
+  func bytes(name: String) throws {
+    let keys = try [[0xE9], Array("é".utf8), Array("Ã©".utf8), Array("e\u{301}".utf8), [0xC9]].map { value in
+      try key { $0.fields.append(name: Array(name.utf8), value: value) }
+    }
+    let texts = keys.map { Array("\($0.account) \($0.extra)".utf8) }
+    #expect(Set(texts).count == keys.count)
   }
 
   @Test func `a key of the caller's own replaces method, URL and body, and nothing else`() throws {

@@ -38,6 +38,14 @@ import TestTurns
     #expect(Set(hashes).count == changes.count)
   }
 
+  @Test func `values that read alike and differ in their bytes make two hashes`() throws {
+    let hashes = try [[0xE9], Array("é".utf8)].map { value in
+      try Rule.prepared { $0.fields.append(name: Array("Accept".utf8), value: value) }
+        .leaseHash(secrets: SecretList(), options: [])
+    }
+    #expect(hashes[0] != hashes[1])
+  }
+
   @Test func `a key of the caller's own does not hide where the request goes`() throws {
     let hashes = try ["http://a.test/x", "http://a.test/y", "http://b.test/x"].map { url in
       try Rule.prepared(url) { $0.key = "mine" }.leaseHash(secrets: SecretList(), options: [])

@@ -46,9 +46,16 @@ import TestTurns
       ("http://h/a#b", "http://h/a"), ("http://H/a", "http://h/a"), ("HTTP://h/a", "http://h/a"),
       ("http://h/%7e", "http://h/~"), ("http://h/é", "http://h/%C3%A9"), ("http://u@h/", "http://h/"),
       ("http://u:1@h/", "http://h/"), ("http://AZ.test/", "http://az.test/"),
-      // A percent sign that encodes nothing stays; every byte outside ASCII is encoded.
-      ("http://h/%", "http://h/%"), ("http://h/%4", "http://h/%4"), ("http://h/a?b=%4", "http://h/a?b=%4"),
+      // A percent sign that encodes nothing is encoded, and so is every byte that no URL may hold.
+      ("http://h/%", "http://h/%25"), ("http://h/%4", "http://h/%254"),
+      ("http://h/a?b=%4", "http://h/a?b=%254"),
       ("http://h/\u{C0}", "http://h/%C3%80"),
+      ("http://h/a|b?x[]={\"^`", "http://h/a%7Cb?x%5B%5D=%7B%22%5E%60"),
+      ("http://h/<\\>?-._~:/?@!$&'()*+,;=", "http://h/%3C%5C%3E?-._~:/?@!$&'()*+,;="),
+      // A host is encoded, percent-encoded or not.
+      ("http://BÜCHER.test:8/", "http://xn--bcher-kva.test:8/"),
+      ("http://b%C3%BCcher.test/", "http://xn--bcher-kva.test/"),
+      ("http://b\u{FC}cher\u{3002}test/", "http://xn--bcher-kva.test/"), ("http://%48%2F/", "http://%48%2f/"),
       // A dot is a dot, encoded or not (RFC 3986 section 6.2.2.2).
       ("http://h/a/%2e%2e/b", "http://h/b"), ("http://h/a/%2E%2E/b", "http://h/b"),
       ("http://h/a/.%2e/b", "http://h/b"), ("http://h/a/%2E./b", "http://h/b"),
@@ -60,6 +67,42 @@ import TestTurns
     ])
   func nearly(text: String, normal: String) throws {
     #expect(try NormalisedURL(text).string == normal)
+  }
+
+  @Test(
+    "On the wire a URL is as it was spelt, but for its origin and for bytes outside ASCII",
+    arguments: [
+      ("HTTP://u:p@H:80/%7ea/%2f?x=%7e#f", "http://h/%7ea/%2f?x=%7e"),
+      ("http://h/./a/../b", "http://h/./a/../b"),
+      ("http://h/a|b^`?u={x}[1]\"<>\\", "http://h/a|b^`?u={x}[1]\"<>\\"),
+      ("http://h/é?é%zz", "http://h/%C3%A9?%C3%A9%zz"),
+      ("http://h?%61", "http://h/?%61"), ("http://bücher.test/%61", "http://xn--bcher-kva.test/%61"),
+      ("http://h/plain?a=b", "http://h/plain?a=b"), ("http://h", "http://h/"),
+    ])
+  func wire(text: String, wire: String) throws {
+    let url = try NormalisedURL(text)
+    #expect(url.wire == wire && url.origin + url.target == wire)
+    // However it is spelt, it is the same.
+    #expect(try NormalisedURL(url.string) == url && NormalisedURL(wire) == url)
+  }
+
+  @Test(
+    "A reference is resolved against the URL as that was spelt, RFC 3986 section 5.2",
+    arguments: [
+      ("", "http://a.test/b%7e/c/d%7e?q=%7e"), ("#f", "http://a.test/b%7e/c/d%7e?q=%7e"),
+      ("?y=%61", "http://a.test/b%7e/c/d%7e?y=%61"), ("g%7e", "http://a.test/b%7e/c/g%7e"),
+      ("./g", "http://a.test/b%7e/c/g"), ("../g", "http://a.test/b%7e/g"), ("../../../g", "http://a.test/g"),
+      ("g/./h/..", "http://a.test/b%7e/c/g/"), ("/x/../%2e%2e/./y", "http://a.test/%2e%2e/y"),
+      (".", "http://a.test/b%7e/c/"),
+      ("g?a/../b", "http://a.test/b%7e/c/g?a/../b"), ("//b.test", "http://b.test/"), ("g:h", nil),
+      ("/a:b", "http://a.test/a:b"),
+      ("https://b.test/x/../y", "https://b.test/y"), ("/ a\t", "http://a.test/%20a%09"),
+      ("//b%C3%BCcher.test/%61", "http://xn--bcher-kva.test/%61"), ("//\u{FFFD}/", nil),
+      ("//a b/", "http://a%20b/"),
+    ] as [(String, String?)])
+  func reference(reference: String, wire: String?) throws {
+    let base = try NormalisedURL("http://a.test/b%7e/c/d%7e?q=%7e#x")
+    #expect((try? NormalisedURL(Array(reference.utf8), relativeTo: base))?.wire == wire)
   }
 
   @Test(

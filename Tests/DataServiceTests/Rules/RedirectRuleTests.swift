@@ -81,6 +81,48 @@ import TestTurns
     ("/x#part", "http://a.test/x"), ("HTTP://B.TEST:80", "http://b.test/"),
   ]
 
+  /// What a signature of the origin's is over.
+  static let signed = [
+    "/s/foo%2Etxt", "/s/a%7Eb", "/s/a%2Db", "/s/%61", "/s/a?x=%7e", "/s/a?f=a%2eb", "/s/a%2fb",
+    "/s/a?k=%3D%3d",
+    "/s/a?d=%d0%b0", "/s/a?x=%5b1%5d", "/s/a?x=[1]", "/s/a|b", "/s/a^b", "/s/a`b", "/s/a?u={x}",
+    "/s/a?q=\"x\"",
+    "/s/foo.txt", "/s/it%27s", "/s/a?d=%D0%B0", "/s/a?b=%2F",
+  ]
+
+  @Test("The target is asked for as the origin has spelt it", arguments: signed) func spelling(
+    location: String
+  ) throws {
+    for text in [location, "http://a.test\(location)", "//a.test\(location)"] {
+      #expect(try next(after: hop(), to: text)?.url.wire == "http://a.test\(location)")
+    }
+  }
+
+  @Test(
+    "Bytes beyond ASCII are encoded as they came",
+    arguments: [
+      ([0xE9], "%E9"), ([0xC3, 0xA9], "%C3%A9"), ([0xC3, 0xA9, 0xE9], "%C3%A9%E9"), ([0xFF, 0x80], "%FF%80"),
+    ] as [([UInt8], String)])
+  func bytes(bytes: [UInt8], encoded: String) throws {
+    var fields = HTTPFields()
+    fields.append(name: Array("Location".utf8), value: Array("/t/caf".utf8) + bytes)
+    let hop = try hop()
+    let next = try RedirectRule.next(
+      after: hop, from: hop, status: 302, fields: fields, secrets: SecretList())
+    #expect(next?.url.wire == "http://a.test/t/caf\(encoded)" && next?.url.string == next?.url.wire)
+  }
+
+  @Test(
+    "A host that is not in ASCII is encoded, as a typed one is",
+    arguments: [
+      "http://bücher.test:18411/t", "//bücher.test:18411/t", "http://BÜCHER.test:18411/t",
+      "http://b%C3%BCcher.test:18411/t",
+      "http://bücher\u{3002}test:18411/t", "http://xn--bcher-kva.test:18411/t",
+    ])
+  func international(location: String) throws {
+    #expect(try next(after: hop(), to: location)?.url.wire == "http://xn--bcher-kva.test:18411/t")
+  }
+
   @Test("Location is resolved against the URL that redirects, section 10.2.2") func location() throws {
     let original = try hop("http://elsewhere.test/")
     for (location, url) in Self.locations {
@@ -90,7 +132,8 @@ import TestTurns
   }
 
   @Test(
-    "What is no URL that is followed is an error", arguments: ["mailto:a@a.test", "ftp://a.test/", "http://"])
+    "What is no URL that is followed is an error",
+    arguments: ["mailto:a@a.test", "ftp://a.test/", "http://", "http://-bücher.test/", "http:x"])
   func refused(location: String) throws {
     let error = #expect(throws: DataServiceError.self) { try next(after: hop(), to: location) }
     #expect(error?.kind == .protocol)

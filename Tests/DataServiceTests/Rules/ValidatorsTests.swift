@@ -41,6 +41,33 @@ import Testing
     }
   }
 
+  /// A field with a byte that is no UTF-8, and with the letter that reads like it.
+  static let latin = HTTPFields(wire: Array("ETag: \"caf".utf8) + [0xE9] + Array("\"\r\n".utf8))
+  static let utf8: HTTPFields = ["ETag": "\"café\""]
+
+  @Test("A tag of bytes beyond ASCII goes back as these bytes, and is another than one that reads alike")
+  func bytes() {
+    let sent = Validators.conditionalFields(for: Rule.row(Self.latin))
+    #expect(sent.wire == Array("If-None-Match: \"caf".utf8) + [0xE9] + Array("\"\r\n".utf8))
+    #expect(Validators.conditionalFields(for: Rule.row(Self.utf8)) == ["If-None-Match": "\"café\""])
+    #expect(Validators.names304Another(stored: Self.latin, answer: Self.utf8))
+    #expect(!Validators.names304Another(stored: Self.latin, answer: Self.latin))
+    #expect(!HeadUpdate.agrees(stored: Rule.row(Self.latin), answer: Self.utf8))
+    #expect(HeadUpdate.agrees(stored: Rule.row(Self.latin), answer: Self.latin))
+    for name in ["If-None-Match", "If-Range"] {
+      for (asked, matches) in [(Self.latin, true), (Self.utf8, false)] {
+        var fields = HTTPFields()
+        fields.append(name: Array(name.utf8), value: HTTPFields.Exact.bytes(asked.exact["ETag"] ?? ""))
+        let row = Rule.row(Self.latin)
+        let does =
+          name == "If-Range"
+          ? Precondition.allowsRange(requestFields: fields, stored: row)
+          : Precondition.isNotModified(requestFields: fields, stored: row)
+        #expect(does == matches, "\(name)")
+      }
+    }
+  }
+
   @Test("A tag without quotation marks goes back as it came") func bareTag() {
     #expect(Validators.conditionalFields(for: Rule.row(["ETag": "abc"])) == ["If-None-Match": "abc"])
   }

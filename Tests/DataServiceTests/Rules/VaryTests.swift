@@ -63,6 +63,12 @@ import TestTurns
     Pair("names in any case", "foo", ["FOO": "1"], ["foo": "1"], true),
     Pair("other value", "foo", ["Foo": "1"], ["Foo": "2"], false),
     Pair("other case of an unknown field's value", "foo", ["Foo": "a"], ["Foo": "A"], false),
+    Pair(
+      "bytes that read alike", "foo", HTTPFields(wire: Array("Foo: ".utf8) + [0xE9, 0x0D, 0x0A]),
+      ["Foo": "é"], false),
+    Pair(
+      "the same bytes that are no UTF-8", "foo", HTTPFields(wire: Array("Foo: ".utf8) + [0xE9, 0x0D, 0x0A]),
+      HTTPFields(wire: Array("Foo: ".utf8) + [0xE9, 0x0D, 0x0A]), true),
     Pair("absent now", "foo", ["Foo": "1"], [:], false),
     Pair("absent then", "foo", [:], ["Foo": "1"], false),
     Pair("absent both times", "foo", [:], [:], true),

@@ -13,6 +13,8 @@ import TestTurns
     let certificates: TestCertificates
     let nginx: NginxServer
     let relay: TLSRelay
+    /// Sends a body that nothing but the end of the connection delimits.
+    let endless: FixtureServer
 
     init() async throws {
       let certificates = try TestCertificates()
@@ -24,6 +26,11 @@ import TestTurns
       try await certificates.makeSelfSigned("self", host: "site.test")
       try await strangers.make("stranger", host: "site.test")
       try certificates.folder.write(String(repeating: "long ", count: 40_000), to: "long")
+      endless = try FixtureServer { _, connection in
+        try connection.sendRaw(
+          "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + String(repeating: "long ", count: 40_000))
+        connection.close()
+      }
       func server(_ name: String, _ directives: String, _ answer: String) -> String {
         """
         server {
@@ -41,7 +48,9 @@ import TestTurns
         http: server("good", good, "return 200 good;") + bad.joined()
           + server("stranger", strangers.directives("stranger"), "return 200 evil;")
           + server("downgrade", good, "return 302 http://127.0.0.1:$PORT/;")
-          + server("long", good, "root \(certificates.folder.path); rewrite ^ /long break;"))
+          + server("long", good, "root \(certificates.folder.path); rewrite ^ /long break;")
+          + server(
+            "endless", good, "chunked_transfer_encoding off; proxy_pass http://127.0.0.1:\(endless.port);"))
       self.certificates = certificates
       relay = try TLSRelay(.server(certificates.folder.file("good.socket")))
       // Its port waits for it from the start; its sockets are there once it answers.
@@ -51,6 +60,39 @@ import TestTurns
 
     func socket(_ name: String) -> String { certificates.folder.file(name + ".socket") }
     var url: URL { get throws { try #require(URL(string: "https://site.test:\(relay.port)/item")) } }
+  }
+
+  @Test
+  func `a body that ends with the connection is whole where the closing alert has come, and only there`()
+    async throws
+  {
+    let site = try await Site()
+    let fixture = try ServiceFixture()
+    let url = try site.url
+    func load() async -> [DataService.Delivery<Data>] {
+      await fixture.deliveries(url) { request in
+        request.connection.certificateAuthorityFile = site.certificates.authority
+        request.connection.resolutions = [
+          .init(host: "site.test", port: Int(site.relay.port), address: "127.0.0.1")
+        ]
+      }
+    }
+    let endless = site.socket("endless")
+    site.relay.lead(.server(endless))
+    let whole = try #require(await load().last?.fresh)
+    #expect(whole.value.count == 200_000 && !whole.fields.contains("Content-Length"))
+    let before = try HostileServiceTests.bytes(of: fixture.store)
+    for count in [20_000, 100_000, 200_000] {
+      site.relay.lead(.cut(endless, after: count))
+      let deliveries = await load()
+      #expect(deliveries.last?.error?.kind == .truncated, "\(count)")
+      #expect(deliveries.first?.stored?.value == whole.value, "\(count)")
+    }
+    #expect(try HostileServiceTests.bytes(of: fixture.store) == before)
+    site.relay.lead(.server(endless))
+    #expect(await load().last?.fresh?.value == whole.value)
+    await fixture.service.close()
+    withExtendedLifetime(site) {}
   }
 
   @Test func `no fault of a certificate, a handshake or a redirect touches the stored row`() async throws {

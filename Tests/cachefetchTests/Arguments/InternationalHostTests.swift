@@ -1,3 +1,4 @@
+import DataService
 import PlatformFoundation
 import Testing
 import TestTurns
@@ -23,15 +24,13 @@ import TestTurns
   }
 
   @Test func `without the library that encodes hosts the message says how`() throws {
-    #expect(throws: UsageError.self) { try InternationalHost.encoded("bücher.example", library: "none.so") }
-    do throws(UsageError) {
-      _ = try InternationalHost.encoded("bücher.example", library: "none.so")
-    } catch {
-      #expect(error.line.contains("libidn2-0") && error.line.contains("xn--"))
+    let error = #expect(throws: DataServiceError.self) {
+      try InternationalHost.encoded("bücher.example", library: "none.so")
     }
+    #expect(error?.hint?.contains("libidn2-0") == true && error?.hint?.contains("xn--") == true)
   }
 
   @Test func `a host in ASCII stays as it is written`() throws {
-    #expect(try InternationalHost.inASCII("A_b~\u{7F}") == "A_b~\u{7F}")
+    #expect(try URLArgument.hostInASCII("A_b~\u{7F}") == "A_b~\u{7F}")
   }
 }

@@ -105,6 +105,23 @@ import TestTurns
     #expect(origin.requests().count == 2)
   }
 
+  @Test func `URLs go out as they are spelt, from the command line, a list and a plan, under one key`()
+    async throws
+  {
+    let shell = try Shell()
+    let origin = try FixtureServer { request, connection in try connection.send(.ok(request.target)) }
+    let target = "/a%7E|b/./c?x=[a]&y={^}&z=%2f"
+    let plan = #"{"steps": [{"url": "\#(origin.url + target)"}, {"url": "\#(origin.url)/other%7e"}]}"#
+    #expect(try await shell.run("-q", origin.url + target).outputText == target)
+    for text in [origin.url + target + "\n", plan] {
+      #expect(try await shell.run("preload", "-", input: Array(text.utf8)).status == 0)
+    }
+    #expect(origin.requests().map(\.target) == [target, target, target, "/other%7e"])
+    let normal = "/a~%7Cb/c?x=%5Ba%5D&y=%7B%5E%7D&z=%2F"
+    #expect(try await shell.run("-q", "--offline", origin.url + normal).outputText == target)
+    #expect(try await shell.run("list").lines.count == 2)
+  }
+
   @Test func `a plan in a file; one that is wrong is bad data`() async throws {
     let shell = try Shell()
     let origin = try Self.origin()

@@ -1,5 +1,6 @@
 #if os(Linux) && !PORTABLE
   internal import CCurl
+  import PlatformC
   import PlatformFoundation
 
   /// All exchanges of one transport: libcurl's multi handle on the network thread, its connections, and the queue for
@@ -18,6 +19,8 @@
     private var spares: [EasyHandle] = []
     /// Handles that cannot be reused, freed when the thread is idle.
     private var retired: [EasyHandle] = []
+    /// The sockets that ended HTTP/1.x exchanges have left open. libcurl may have closed one since; it is only looked at.
+    private var keptSockets: [Int32: ConnectionEnds] = [:]
     /// Known from the first exchange over TLS on.
     private var authorities: SystemAuthorities?
     /// The connections without HTTP that wait on this thread.
@@ -160,7 +163,7 @@
     /// connection ends before the first byte of the answer; a request that must not be repeated cannot risk that. An
     /// exchange that asks for HTTP/1.1 must not share a connection that speaks HTTP/2, as libcurl would allow.
     private func needsFreshConnection(_ exchange: CurlExchange) -> Bool {
-      !exchange.request.isRepeatable
+      exchange.track.needsFreshConnection || !exchange.request.isRepeatable
         || exchange.request.connection.isHTTP11Only && queue.isSharing(exchange.origin.key)
     }
 
@@ -272,23 +275,46 @@
         guard let context = ccurl_get_context(library.table, raw) else { continue }
         let easy = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
         guard let exchange = easy.exchange else { continue }
-        if isForTheBundle(easy, exchange, code) {
-          authorities = .bundle
+        keepSocket(of: easy)
+        let isForTheBundle = isForTheBundle(easy, exchange, code)
+        // Nobody but `becomeReady` aborts. In both cases nothing has been sent.
+        let isUnclean = code == CURLE_ABORTED_BY_CALLBACK
+        if isForTheBundle || isUnclean, !exchange.hasEnded {
+          if isForTheBundle { authorities = .bundle }
+          exchange.track.needsFreshConnection = isUnclean
           release(easy, exchange)
           startInTurn(exchange)
           continue
         }
-        let result = outcome(of: easy, exchange, code)
+        let isCutOff = code == CURLE_OK && easy.tlsEnd == 0
+        let result = outcome(of: easy, exchange, isCutOff ? CURLE_PARTIAL_FILE : code)
         disarm(exchange)
         release(easy, exchange)
         exchange.finish(result)
       }
     }
 
-    /// Whether the folder of authorities did not complete the peer's chain. Nothing has been sent then.
+    private func keepSocket(of easy: EasyHandle) {
+      guard let ends = easy.ends, easy.head?.version.hasPrefix("1.") == true,
+        case let socket = ccurl_active_socket(easy.library.table, easy.raw), socket >= 0
+      else { return }
+      keptSockets[socket] = ends
+    }
+
+    /// Whether a connection has no input waiting, if it is a kept HTTP/1.x connection: what an origin sends unasked
+    /// would be taken for the next answer (RFC 9112 section 9.2). Over TLS such input may be no part of an answer, but
+    /// nobody can tell without reading it; libcurl 8 uses such a connection no more either.
+    func isClean(_ ends: ConnectionEnds) -> Bool {
+      guard let kept = keptSockets.firstIndex(where: { $0.value == ends }) else { return true }
+      let socket = keptSockets.remove(at: kept).key
+      var byte: UInt8 = 0
+      return recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) < 0 && errno == EAGAIN
+    }
+
+    /// Whether the folder of authorities did not complete the peer's chain.
     private func isForTheBundle(_ easy: EasyHandle, _ exchange: CurlExchange, _ code: CURLcode) -> Bool {
       code == CURLE_PEER_FAILED_VERIFICATION && easy.authorities == .folder
-        && exchange.request.connection.trustsTheSystem && !exchange.hasEnded
+        && exchange.request.connection.trustsTheSystem
         && CertificateVerdict(easy.verifyResult).map { $0.reason != "wrongHost" } ?? false
     }
 
@@ -371,9 +397,11 @@
 
     /// Notes that the host speaks HTTP/2 before it has answered: two requests are under way on one connection.
     private func noteSharing(_ exchange: CurlExchange) {
-      let (port, host) = (exchange.track.port, exchange.origin.key)
-      guard port != 0, exchange.origin.isSecure, !queue.isSharing(host) else { return }
-      let own = running.lazy.compactMap(\.exchange).filter { $0.track.port == port && $0.origin.key == host }
+      let host = exchange.origin.key
+      guard exchange.origin.isSecure, !queue.isSharing(host),
+        let ends = running.first(where: { $0.exchange === exchange })?.ends
+      else { return }
+      let own = running.lazy.filter { $0.ends == ends && $0.exchange?.origin.key == host }
       if own.count > 1 { queue.note(host, isSharing: true) }
     }
 

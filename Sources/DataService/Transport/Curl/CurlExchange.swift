@@ -187,6 +187,8 @@
     func abandon(_ exchange: CurlExchange)
     /// Resumes a transfer whose reader has caught up.
     func resume(_ exchange: CurlExchange)
+    /// Whether a connection may carry a request: no input waits on it, if it is a kept one.
+    func isClean(_ ends: ConnectionEnds) -> Bool
     /// Records that an exchange has entered a phase, or was active in it.
     func enter(_ phase: PhaseClock.Phase, _ exchange: CurlExchange)
     /// Ends an exchange whose time is over.
@@ -205,7 +207,15 @@
     /// Its ticket while it waits in the queue.
     var ticket: ExchangeQueue<CurlExchange>.Ticket?
     var isPaused = false
-    /// The port of the connection on this machine; 0 before there is one, and for a Unix socket.
-    var port: Int32 = 0
+    /// Whether a kept connection had input waiting, so that a new one is needed.
+    var needsFreshConnection = false
+  }
+
+  /// The two ends of a TCP connection, which no other open one has.
+  struct ConnectionEnds: Equatable {
+    let own: String
+    let ownPort: Int32
+    let peer: String
+    let peerPort: Int32
   }
 #endif

@@ -46,7 +46,7 @@
     package func response(to request: TransportRequest) async throws(DataServiceError) -> TransportResponse {
       if let fault = request.fault { throw fault }
       if Task.isCancelled { throw DataServiceError(.cancelled, "the exchange was cancelled") }
-      let url = request.url.absoluteString
+      let url = request.spelling ?? request.url.absoluteString
       guard let origin = Origin(url) else {
         throw DataServiceError(.invalidRequest, "the URL is not an http or https URL with a host")
       }
@@ -71,6 +71,7 @@
     func submit(_ exchange: CurlExchange) { engine.submit(exchange, on: thread) }
     func abandon(_ exchange: CurlExchange) { engine.abandon(exchange) }
     func resume(_ exchange: CurlExchange) { engine.resume(exchange) }
+    func isClean(_ ends: ConnectionEnds) -> Bool { engine.isClean(ends) }
     func enter(_ phase: PhaseClock.Phase, _ exchange: CurlExchange) { engine.enter(phase, exchange) }
     func checkDeadline(_ exchange: CurlExchange) { engine.checkDeadline(exchange) }
   }

@@ -3,8 +3,8 @@
   import CacheStore
   import PlatformFoundation
 
-  /// The callbacks of a transfer. libcurl calls them on the network thread only, and they never call back into
-  /// libcurl. The context is the ``EasyHandle``.
+  /// The callbacks of a transfer. libcurl calls them on the network thread only, and they drive no transfer.
+  /// The context is the ``EasyHandle``.
   let easyCallbacks = ccurl_callbacks(
     header: { bytes, size, count, context in
       EasyHandle.from(context).take(line: UnsafeRawBufferPointer(start: bytes, count: size * count))
@@ -19,10 +19,19 @@
     seek: { context, offset, origin in
       EasyHandle.from(context).seek(to: Int(offset), origin: origin) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
     },
-    ready: { context, _, _, _, port in
-      EasyHandle.from(context).becomeReady(port: port)
-      return CURL_PREREQFUNC_OK
+    ready: { context, peer, own, peerPort, ownPort in
+      EasyHandle.from(context).becomeReady(
+        ConnectionEnds(own: text(own), ownPort: ownPort, peer: text(peer), peerPort: peerPort))
+        ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    },
+    progress: { context, _, _, _, _ in
+      EasyHandle.from(context).noteTLSEnd()
+      return 0
     })
+
+  private func text(_ address: UnsafeMutablePointer<CChar>?) -> String {
+    address.map { String(cString: $0) } ?? ""
+  }
 
   extension EasyHandle {
     /// The context is set by ``EasyHandle`` itself and is never null.
@@ -31,10 +40,17 @@
       return Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
     }
 
-    fileprivate func becomeReady(port: Int32) {
-      guard let exchange else { return }
-      exchange.track.port = port
+    /// Whether the request may be sent.
+    fileprivate func becomeReady(_ ends: ConnectionEnds) -> Bool {
+      guard let exchange else { return false }
+      self.ends = ends
+      guard exchange.host.isClean(ends) else { return false }
       exchange.host.enter(unsent.isEmpty ? .waiting : .sending, exchange)
+      return true
+    }
+
+    fileprivate func noteTLSEnd() {
+      if watchesTLSEnd { tlsEnd = ccurl_tls_end(library.table, raw) }
     }
 
     fileprivate func take(line: UnsafeRawBufferPointer) -> Bool {
@@ -50,6 +66,9 @@
         // libcurl would refuse the body. Newer versions, which look at this option earlier, still do.
         if head.isPassedThrough, exchange.request.decodes { leaveCoded() }
         self.head = head
+        if exchange.origin.isSecure, head.endsWithConnection, expectsBody(head) {
+          watchesTLSEnd = ccurl_set_long(library.table, raw, CURLOPT_NOPROGRESS, 0) == CURLE_OK
+        }
         exchange.receive(head)
         return true
       } catch {

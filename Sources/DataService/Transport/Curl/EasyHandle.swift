@@ -19,6 +19,12 @@
     var refusal: DataServiceError?
     /// The final head, once it has come.
     var head: HeadParser.Head?
+    /// The connection that it goes over, once that is ready.
+    var ends: ConnectionEnds?
+    /// Whether the end of a TLS connection is the end of the body, so that its closing alert matters.
+    var watchesTLSEnd = false
+    /// Whether that alert has come: 1 or 0; -1 where nobody looks, or nobody knows.
+    var tlsEnd: Int32 = -1
     /// Body bytes of the request that are still to be sent.
     var unsent = Data()
 
@@ -75,6 +81,9 @@
       parser = HeadParser(byteLimit: request.limits.fieldSectionBytes, countLimit: request.limits.fieldCount)
       refusal = nil
       head = nil
+      ends = nil
+      watchesTLSEnd = false
+      tlsEnd = -1
       errorText.pointee = 0
       unsent = request.body ?? Data()
       if connection != request.connection || authorities != self.authorities {
@@ -211,6 +220,8 @@
       // With a Unix socket libcurl uses no proxy.
       if let path = options.unixSocket {
         try set(CURLOPT_UNIX_SOCKET_PATH, path)
+        // Such connections have the same two ends, so that no look could tell which of them has input waiting.
+        try set(CURLOPT_FORBID_REUSE, 1)
       } else if let proxy = options.proxy {
         try set(CURLOPT_PROXY, proxy)
       }

@@ -22,6 +22,8 @@ struct HeadParser {
     var isEncoded: Bool
     /// Whether `Content-Encoding` names no registered coding, so that the body is passed on as it came.
     var isPassedThrough: Bool
+    /// Whether nothing but the end of the connection delimits a body (RFC 9112 section 6.3).
+    var endsWithConnection: Bool
   }
 
   /// The defect of a head, as text for people.
@@ -214,7 +216,8 @@ struct HeadParser {
     return Head(
       version: version, status: status, reason: reason, fields: fields, interim: interim,
       contentLength: isChunked ? nil : lengths.first, isLengthIgnored: hasTransferCoding && !isChunked,
-      isEncoded: isEncoded, isPassedThrough: hasContentCoding && !isEncoded)
+      isEncoded: isEncoded, isPassedThrough: hasContentCoding && !isEncoded,
+      endsWithConnection: version.hasPrefix("1.") && !isChunked && lengths.isEmpty)
   }
 
   private mutating func resetForNextHead() {

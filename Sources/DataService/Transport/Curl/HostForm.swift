@@ -15,7 +15,7 @@
         self = .version6(withUnsafeBytes(of: version6) { Array($0) })
         return
       }
-      let decoded = Self.decoded(host)
+      let decoded = String(decoding: Array(host.utf8)[...].percentDecoded, as: UTF8.self)
       var version4 = in_addr()
       if inet_aton(decoded, &version4) != 0 {
         self = .version4(version4.s_addr)
@@ -23,25 +23,6 @@
       }
       let name = decoded.lowercased()
       self = .name(name.hasSuffix(".") ? String(name.dropLast()) : name)
-    }
-
-    /// The host with what is percent-encoded decoded.
-    private static func decoded(_ host: String) -> String {
-      let bytes = Array(host.utf8)
-      var output: [UInt8] = []
-      var index = 0
-      while index < bytes.count {
-        if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count,
-          let high = bytes[index + 1].hexDigitValue, let low = bytes[index + 2].hexDigitValue
-        {
-          output.append(high << 4 | low)
-          index += 3
-        } else {
-          output.append(bytes[index])
-          index += 1
-        }
-      }
-      return String(decoding: output, as: UTF8.self)
     }
   }
 #endif

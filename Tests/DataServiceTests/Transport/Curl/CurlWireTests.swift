@@ -24,6 +24,18 @@ import TestTurns
     for field in fields.all { #expect(request.values(of: field.name) == [field.value], "\(field)") }
   }
 
+  @Test("A URL goes out as it was spelt, by the caller or by Location", arguments: RedirectRuleTests.signed)
+  func spelling(target: String) async throws {
+    let origin = try FixtureServer { request, connection in
+      try connection.send(request.target == "/from" ? .redirect(to: target) : .ok(request.target))
+    }
+    let fixture = try ServiceFixture()
+    #expect(await fixture.outline(origin.url("/from")) == ["fresh(\(target), new)"])
+    let typed = await fixture.outline(origin.url("/typed")) { $0.spelling = origin.url + target }
+    #expect(typed == ["fresh(\(target), new)"])
+    await fixture.service.close()
+  }
+
   @Test func `bytes of a value go out as they are, and an empty value is sent`() async throws {
     let origin = try FixtureServer(routes: ["/a": .ok("")])
     var fields = HTTPFields(wire: Array("X-Raw: a".utf8) + [0xE9, 0x80] + Array("z\r\n".utf8))
