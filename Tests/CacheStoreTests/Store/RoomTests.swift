@@ -141,7 +141,7 @@ import PlatformC
       (0, 0, false), (256, 1_000, false), (257, 1_000, true), (5, 10, false), (6, 10, true), (6, 11, true),
     ] as [(Int64, Int64, Bool)])
   func spare(free: Int64, pages: Int64, areGivenBack: Bool) {
-    #expect(Trimming.hasPagesToGiveBack(free: free, of: pages) == areGivenBack)
+    #expect(Eviction.hasPagesToGiveBack(free: free, of: pages) == areGivenBack)
   }
 
   @Test func `bodies that arrive together do not make the file larger without measure`() async throws {
