@@ -132,7 +132,7 @@ import Testing
       }
     }
     let fleet = try ScriptedFleet(server)
-    let machine = try Machine(fleet.url())
+    let machine = try Machine(fleet.url(), wall: 17_000_000_000)
     let tier = machine.tier
     let task = Task(executorPreference: machine.thread) { await tier.ask(.page) }
     await asked.wait()
@@ -208,11 +208,12 @@ import Testing
   ) throws -> ScriptedFleet {
     let replies = Mutex<[String: [UInt8]]>([:])
     let left = Mutex(most)
+    let seconds = ScriptedRedis.seconds
     let fleet = try ScriptedFleet(
       ScriptedRedis { connection in
         while let command = connection.command() {
           guard command.count > 1, let reply = replies.withLock({ $0[command[1]] }) else {
-            connection.send(ScriptedRedis.plain(command))
+            connection.send(ScriptedRedis.plain(command, seconds: seconds))
             continue
           }
           if command.first == "GET" {
@@ -232,7 +233,8 @@ import Testing
     let body = Data(distinctBytes(24 * SealedHead.chunkLength))
     var head = SealedHeadTests.head
     // A second before what the server says that it is.
-    (head.ticket, head.offeredAt) = (1_699_999_999_000_000, 1_699_999_999_000_000)
+    head.ticket = Int64(seconds - 1) * 1_000_000
+    head.offeredAt = head.ticket
     (head.length, head.checksum, head.body) = (Int64(body.count), SealedHead.checksum(of: body), nil)
     (head.target, head.variant) = (TierQuestion.page.target, key.plainVariant(of: .page))
     (head.vary, head.url) = ("", "")
