@@ -15,9 +15,11 @@ extension ResponseStore {
   }
 
   /// Records a pause as ``pause(accountID:responder:_:)`` does, and does not wait for that; ``close()`` does.
-  package func leavePause(accountID: Int64, responder: String, _ pause: Pause) {
+  /// Does nothing where the account has no row.
+  package func leavePause(accountName: String, responder: String, _ pause: Pause) {
     writer.submit { (connection) throws(CacheStoreError) in
-      try self.record(pause, of: responder, accountID: accountID, connection)
+      guard let id = try self.accountID(named: accountName, connection) else { return }
+      try self.record(pause, of: responder, accountID: id, connection)
     }
   }
 

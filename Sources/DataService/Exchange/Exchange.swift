@@ -246,8 +246,8 @@ final class Exchange: Sendable {
   func owe(_ owed: Owed?) { state.withLock { $0.owed = owed } }
 
   private func recordOwed() {
-    guard let owed = state.withLock({ $0.owed }), let accountID else { return }
-    core.store.leavePause(accountID: accountID, responder: owed.responder, owed.pause)
+    guard let owed = state.withLock({ $0.owed }) else { return }
+    core.store.leavePause(accountName: prepared.key.account, responder: owed.responder, owed.pause)
   }
 
   /// Stops further loads from joining.

@@ -9,6 +9,9 @@ public struct FetchPolicy: Sendable, Hashable {
     case freshElseStored(within: Duration?, endsAnyway: Bool)
     case storedElseFresh(maxAge: Duration)
     case http
+
+    /// Whether the deadline ends the load where nothing is stored, too.
+    var endsAnyway: Bool { if case .freshElseStored(_, endsAnyway: true) = self { true } else { false } }
   }
   let kind: Kind
 

@@ -194,7 +194,7 @@ struct CoalescingTests {
     async let third = fixture.outline(url, policy: .freshElseStored(within: nil))
     await fixture.traced("joining")
     mayAnswer.open()
-    #expect(await first == ["fresh(body 1, changed)"])
+    #expect(await first == ["fresh(body 1, new)"])
     #expect(await third == ["fresh(body 1, changed)"])
     #expect(fixture.requests.count == 2)
     #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(body 2)"], "law 8")
