@@ -20,7 +20,7 @@ struct Quarantine {
     case .betweenRenames: break
     // First without the lock: no lock file may be placed beside a file that is not a store.
     case .there, .missing:
-      let condition = try DamageCheck.condition(of: files, waitingUntil: deadline)
+      guard let condition = try currentCondition(waitingUntil: deadline) else { return true }
       guard condition == .damaged || condition == .earlier else { return false }
     }
     let left = max(0, deadline - Platform.monotonicNanoseconds())
@@ -44,11 +44,24 @@ struct Quarantine {
     return true
   }
 
-  /// Removes a store of an earlier revision; whoever opens it next makes it. The database goes last: without it nobody
-  /// would know the other files for its own.
+  /// The condition of the file; `nil` where it was removed meanwhile, as by another process that begins it anew.
+  private func currentCondition(
+    waitingUntil deadline: Int64
+  ) throws(CacheStoreError) -> DamageCheck.Condition? {
+    do throws(CacheStoreError) {
+      return try DamageCheck.condition(of: files, waitingUntil: deadline)
+    } catch {
+      if case .missing = try files.presence() { return nil }
+      throw error
+    }
+  }
+
+  /// Removes a store of an earlier revision; whoever opens it next makes it. The database goes first, so that no
+  /// process opens it and makes a log that SQLite then takes for the next one's; a log that stays beside an empty file
+  /// SQLite deletes.
   private func removeEarlier(_ tell: (StoreEvent) -> Void) throws(CacheStoreError) {
     UsageJournal(files: files).removeAll()
-    for path in [files.log, files.sharedMemory, files.database + "-journal", files.database] {
+    for path in [files.database, files.log, files.sharedMemory, files.database + "-journal"] {
       try files.removeLeftover(path)
     }
     tell(.begunAnew(path: files.database))

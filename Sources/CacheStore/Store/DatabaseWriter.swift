@@ -266,7 +266,8 @@ final class DatabaseWriter: Sendable {
       }
       if error.isDamage {
         switch recover(&slot, waitingUntil: deadline) {
-        case .success(let other): isReplaced = other
+        // One of an earlier revision that is sound now was begun anew by another process.
+        case .success(let other): isReplaced = other || error.reason == .earlierSchema
         case .failure(let failure): outcome = .failure(failure)
         }
       }

@@ -51,7 +51,14 @@ struct StoreOpener: Sendable {
   /// Opens a connection to an existing store; `nil` where there is none, or only an empty file.
   func openMade(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection? {
     guard try files.checkedStatus() != nil else { return nil }
-    let connection = try connect(waitingUntil: deadline)
+    let connection: Connection
+    do throws(CacheStoreError) {
+      connection = try connect(waitingUntil: deadline)
+    } catch {
+      // Whoever begins a store anew may have removed it meanwhile.
+      guard try files.checkedStatus() != nil else { return nil }
+      throw error
+    }
     guard try Schema.content(of: connection) == .store else { return nil }
     if files.isUntrusted { try connection.distrust() }
     guard connection.isCurrent else {

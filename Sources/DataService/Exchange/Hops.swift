@@ -67,8 +67,9 @@ struct Hops {
           chain.hop.method, chain.hop.url, request.fields, isHTTP11Only: request.connection.isHTTP11Only)
       })
       request.isPrefetch = prepared.isPrefetch
-      request.onPlace = { [exchange, isFirst = !exchange.hasAsked] isWaiting in
-        exchange.notePlace(isWaiting: isWaiting, isFirst: isFirst)
+      // A transport may keep the request, which keeps no service with it.
+      request.onPlace = { [weak exchange, isFirst = !exchange.hasAsked] isWaiting in
+        exchange?.notePlace(isWaiting: isWaiting, isFirst: isFirst)
       }
       request.onPlace?(false)
       let askedAt = core.configuration.onEvent == nil ? 0 : core.timekeeper.bootNanoseconds

@@ -2,7 +2,8 @@
 /// a parameter begins and ends.
 ///
 /// A part ends at `&`, `;`, `,`, `?` or `#`, and in a path at `/` too, since each of them is a separator in some
-/// framework. `&amp;` counts as `&` followed by `;`. The text before the first equals sign is the name. What stands
+/// framework. `&amp;` counts as `&` followed by `;`. The text before the first equals sign is the name. A comma ends no
+/// secret value, since it may be a part of one: what follows is hidden up to the next other border. What stands
 /// between `//` and `@` is the user-info of a nested URL, as secret as the URL's own.
 enum QueryParts {
   /// The bytes with each secret value replaced, or `nil` if there is none.
@@ -32,14 +33,17 @@ enum QueryParts {
     var output: [UInt8] = []
     var copied = bytes.startIndex
     var start = bytes.startIndex
+    var secretStart: Int?
     var isPath = !isQuery
     for end in bytes.startIndex...bytes.endIndex {
       let byte = end < bytes.endIndex ? bytes[end] : UInt8(ascii: "&")
       guard isBorder(byte, isPath: isPath) else { continue }
-      if let value = secretValue(in: bytes[start..<end], secrets, looksInside) {
-        output += bytes[copied..<value.startIndex]
-        output += replacement(value)
-        copied = value.endIndex
+      secretStart = secretStart ?? secretValue(in: bytes[start..<end], secrets, looksInside)?.startIndex
+      if let first = secretStart, byte != UInt8(ascii: ",") {
+        output += bytes[copied..<first]
+        output += replacement(bytes[first..<end])
+        copied = end
+        secretStart = nil
       }
       if byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") { isPath = false }
       start = end + 1

@@ -32,7 +32,10 @@ struct RowSelection {
     if arguments.text(.olderThan) == "none" {
       throw UsageError("--older-than “none” is not a duration", "write a number and a unit: 30s, 5m, 2h, 7d")
     }
-    if let age = arguments.duration(.olderThan) { selection.receivedBefore = now - age.milliseconds }
+    if let age = arguments.duration(.olderThan) {
+      // No age is every entry, also one under way and one that a clock put into the future.
+      selection.receivedBefore = age == .zero ? .max : now - age.milliseconds
+    }
     if let size = arguments.size(.largerThan) { selection.minimumBytes = size == .max ? .max : size + 1 }
     isStale = arguments.has(.stale)
     status = try arguments.text(.status).map { (text) throws(UsageError) in try StatusSelection(text) }

@@ -77,7 +77,7 @@ final class PreloadReport {
     if !evicted.isEmpty {
       diagnostics.say(
         "\(Counted.text(evicted.count, "response")) had to make room for others; allow more with cachefetch limits"
-          + "\(StoreLocation.repeatedOption) --bytes SIZE, or request less")
+          + "\(StoreLocation.repeatedOption) --bytes SIZE or --rows N, or request less")
     }
   }
 

@@ -6,14 +6,11 @@ import Testing
 @testable import CacheStore
 
 @Suite("What makes room on a full disk", .inTurn) struct DiskRoomTests {
-  /// A short body in the place of one of three chunks, and a download of one chunk that was cut off.
+  /// A download of one chunk that was cut off, and then a short body in the place of one of three chunks, which the next
+  /// write deletes.
   private func filled(isReplaced: Bool = true, isCutOff: Bool = true) async throws -> StoreFixture {
     let fixture = try StoreFixture { $0.chunkBytes = 1000 }
     let store = fixture.store
-    if isReplaced {
-      _ = try await store.put(pattern(3000), for: .page)
-      _ = try await store.put("short", for: .page, at: 2)
-    }
     if isCutOff {
       let account = try await store.accountID(named: "")
       let partial = UnfinishedBody.Partial(
@@ -23,7 +20,13 @@ import Testing
       body.end()
       await store.whenIdle()
     }
+    if isReplaced { try await replace(in: store) }
     return fixture
+  }
+
+  private func replace(in store: ResponseStore) async throws {
+    _ = try await store.put(pattern(3000), for: .page)
+    _ = try await store.put("short", for: .page, at: 2)
   }
 
   @Test(
@@ -77,9 +80,10 @@ import Testing
   func `what is to be stored gets the room of what has no row, what is to be removed gets the reserve`(
     isStoring: Bool
   ) async throws {
-    let fixture = try await filled()
+    let fixture = try await filled(isReplaced: false)
     #expect(await fixture.store.performMaintenance(budget: .seconds(3600)) == nil)
     #expect(fixture.files.contains("store.sqlite.reserve"))
+    try await replace(in: fixture.store)
     let remains = "SELECT count(*) FROM body WHERE released_at_ms IS NOT NULL OR checksum IS NULL"
     // The housekeeping has collected what nobody reads.
     #expect(try fixture.number(remains) == 1)

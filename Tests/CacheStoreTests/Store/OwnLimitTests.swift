@@ -103,15 +103,18 @@ import TestTurns
       $0.isPinned = true
       $0.head.receivedAt = 1_000
     }
+    let rows = "SELECT count(*) FROM last_request"
     #expect(try await store.setLimits(StoreLimits(maximumAge: .seconds(60))) == 550)
     #expect(try await store.entries().count == 551)
+    #expect(try fixture.number(rows) == 551)
     clock.now += 60_000
-    // Nothing is begun after the time is over; the next goes on and does the rest.
+    // For readers they are gone at once. Nothing is begun after the time is over; the next goes on and does the rest.
     await fixture.another().performMaintenance(budget: .zero)
-    #expect(try fixture.number("SELECT count(*) FROM last_request") == 551)
-    #expect(try await store.entries().map(\.key) == [.page], "the others are not listed any more")
+    #expect(try await store.entries().map(\.key) == [.page])
+    #expect(try fixture.number(rows) == 551)
     await fixture.another().performMaintenance(budget: .seconds(60))
-    #expect(try fixture.number("SELECT count(*) FROM last_request") == 1)
+    #expect(try await store.entries().map(\.key) == [.page])
+    #expect(try fixture.number(rows) == 1)
   }
 
   @Test func `a look at ages that was cut off is taken up again`() async throws {
@@ -122,7 +125,8 @@ import TestTurns
     _ = try await store.put("old", for: key(2), at: 1) { $0.head.receivedAt = 1_000 }
     try fixture.sql("UPDATE store_limit SET checked_id = 1")
     await store.performMaintenance(budget: .seconds(60))
-    #expect(try fixture.sql("SELECT id FROM last_request").map { $0[0].integer } == [1])
+    // By the shell, since no reader is given a row that is too old.
+    #expect(try fixture.sql("SELECT target FROM last_request").map { $0.first?.text } == [key(1).target])
     #expect(try fixture.number("SELECT checked_id FROM store_limit") == 0)
     await store.performMaintenance(budget: .seconds(60))
     #expect(try fixture.number("SELECT count(*) FROM last_request") == 0)

@@ -101,6 +101,8 @@ import TestTurns
     store.count(accountID: try await store.accountID(named: "alice"), host: "example.org", count)
     await store.flushUsage()
     #expect(try fixture.number("SELECT count(*) FROM usage") == 1)
+    // Recorded already, so that what finds no room is the removal of the rows and not the mark before it.
+    if removal == .rows { try await store.fence(.all, started: .at(9)) }
     await store.whenIdle()
     let lengths = LogLengths(of: fixture.path)
     try await store.writer.perform { (connection) throws(CacheStoreError) in lengths.listen(to: connection) }
@@ -115,7 +117,10 @@ import TestTurns
     #expect(all.first ?? 0 > 0, "the first is that of all, which finds no room: \(all)")
     // Each row, or each row, each body, and then the account.
     let pieces = removal == .rows ? 3 : 7
-    #expect(all.count > pieces && all.dropFirst().prefix(pieces).allSatisfy { $0 == 0 }, "\(all)")
+    // Before that of all, the mark that is there already is a transaction too.
+    let single = all.drop { $0 > 0 }
+    #expect(all.count - single.count <= 2, "\(all)")
+    #expect(single.count >= pieces && single.prefix(pieces).allSatisfy { $0 == 0 }, "\(all)")
     #expect(try fixture.number("SELECT count(*) FROM last_request") == 0)
     #expect(try fixture.number("SELECT count(*) FROM usage") == 0, "its host has no row left")
     await store.close()

@@ -11,6 +11,8 @@ import TestTurns
     let name: String
     /// Whether it is made of several transactions: a long body is there piece by piece, without a row until it is whole.
     var isPiecewise = false
+    /// Whether what it means is fenced off first, by a mark of removal in a transaction of its own.
+    var isFenced = false
     /// Whether it is done on the calling thread, which is only where the connection that writes is open.
     var needsOpenStore = false
     /// What is done to the store beforehand.
@@ -97,12 +99,12 @@ import TestTurns
       _ = try await $0.store.invalidate(
         accountID: $0.accountID, targets: [RequestKey.short.target], started: .at(9))
     },
-    Operation(name: "invalidating some") { filled in
+    Operation(name: "invalidating some", isFenced: true) { filled in
       _ = try await filled.store.invalidate(.all, started: .at(9))
     },
     Operation(name: "unpinning") { _ = try await $0.store.unpin(.all) },
     Operation(name: "untagging") { _ = try await $0.store.untag(.all, "one") },
-    Operation(name: "removing what has a tag") { filled in
+    Operation(name: "removing what has a tag", isFenced: true) { filled in
       var selection = EntrySelection.all
       selection.tag = "one"
       _ = try await filled.store.remove(selection, started: .at(9))
@@ -310,8 +312,10 @@ import TestTurns
         let after = try filled.rows()
         let expected = hasFailed ? before : done
         let looked = operation.isPiecewise && hasFailed ? ["last_request"] : Self.tables
+        // A mark stays that was recorded before what failed.
+        let isMarked = operation.isFenced && hasFailed && table != "removal"
         // By name alone: bodies are long.
-        let wrong = looked.filter { after[$0] != expected[$0] }
+        let wrong = looked.filter { after[$0] != expected[$0] && !(isMarked && $0 == "removal") }
         #expect(
           wrong.isEmpty, "\(operation.name), \(change) of \(table) \(hasFailed ? "failed" : "was not told")")
         try filled.fixture.sql("DROP TRIGGER broken")
@@ -360,9 +364,6 @@ import TestTurns
       $0.bootNow = { 172_800_000_000_000 }
     }
     let store = fixture.store
-    for instant in 1...2 as ClosedRange<Int64> {
-      _ = try await store.put(pattern(3000, seed: UInt8(instant)), for: .long, at: instant)
-    }
     _ = try await store.put("short", for: .short)
     _ = try await store.put("gone", for: .other)
     _ = try await store.remove(
@@ -371,13 +372,17 @@ import TestTurns
       key: .cutOff, url: RequestKey.cutOff.target, strongETag: "\"a\"", wholeLength: 2000)
     let account = try await store.accountID(named: "")
     try await store.beginBody(accountID: account, partial: partial).append(pattern(1000))
+    // Last of all: the next write would delete the body that is replaced.
+    for instant in 1...2 as ClosedRange<Int64> {
+      _ = try await store.put(pattern(3000, seed: UInt8(instant)), for: .long, at: instant)
+    }
     // By the shell, since whoever sets limits by the store trims at once.
     if let rows = chore.maximumRows {
       try fixture.sql("INSERT INTO store_limit (id, maximum_rows) VALUES (1, \(rows))")
     }
     let before = try #require(try fixture.number(chore.left))
     try #require(before > 0)
-    // Longer than whoever reads the first body may take, and than a part is kept.
+    // Longer than a part is kept.
     clock.now += 30 * 24 * 3_600_000
     try fixture.sql("CREATE TRIGGER broken BEFORE \(chore.refused) BEGIN SELECT RAISE(ABORT, 'broken'); END")
     #expect(await store.performMaintenance(budget: .seconds(3600)) != nil)

@@ -20,7 +20,10 @@ import TestTurns
     // A slash is a border in the path of a URL in a value, too.
     ("u=%2Fx%2Fcode%3D1", true, "u=~"), ("u=x%2Fcode%3D1", false, "u=~"),
     ("u=%3Fa%3D1", true, nil), ("u=100%", true, nil),
-    // A comma is a border, and user-info of a nested URL is a secret wherever that stands.
+    // A comma is a border, but of no secret, and user-info of a nested URL is a secret wherever that stands.
+    ("token=1,2&b=3", true, "token=~&b=3"), ("token=1,b=2=;c=3", true, "token=~;c=3"),
+    ("u=%3Ftoken%3D1,2=3&b=4", true, "u=~&b=4"), ("/token=1,2/b", false, "/token=~/b"),
+    ("token=,1", true, "token=~"), ("token=1,", true, "token=~"), ("token=1,token=2", true, "token=~"),
     ("x=1,token=2", true, "x=1,token=~"), ("/a,token=2/b", false, "/a,token=~/b"), ("x=1,2", true, nil),
     ("u=http://me:PW@h/x", true, "u=http://~@h/x"), ("/a?u=//me:PW@h", false, "/a?u=//~@h"),
     ("//me:PW@h/", false, "//~@h/"), ("/http://me:P,W;1&2=3@h/", false, "/http://~@h/"),

@@ -102,7 +102,7 @@ import TestTurns
     "/p;token=S", "/p;token=S/q?b=1", "/p;v=1;jsessionid=S?b=1", "/p&token=S", "/token=S/p", "/?a.token=S",
     "/?token.=S", "/?u=https%3A%2F%2Fh%2F%3Fa%3D1%26token%3DS", "/?u=%2F%3Ftoken%3DS%26a%3D1",
     "/?u=https%253A%252F%252Fh%252F%253Ftoken%253DS", "/?u=/x?token=S", "/?%74%6F%6B%65%6E=S",
-    "/?token=%53%45CRET-S",
+    "/?token=%53%45CRET-S", "/?token=S,b=2",
   ]
 
   private func url(_ place: String, _ secret: String) -> String {

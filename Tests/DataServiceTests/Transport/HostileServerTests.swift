@@ -25,6 +25,19 @@ import TestTurns
     #expect(hasHead == server.hasHead, "\(message)")
   }
 
+  @Test("What is odd and harmless is taken", arguments: HostileServer.taken)
+  func taken(answer: HostileServer.Taken) async throws {
+    let origin = try FixtureServer { _, connection in
+      try connection.sendRaw(answer.bytes)
+      connection.close()
+    }
+    let response = try await CurlTransport().response(to: TransportRequest(url: origin.url("/")))
+    #expect(response.fields == answer.fields)
+    var body = Data()
+    while let piece = try await response.body.next() { body += piece }
+    #expect(String(decoding: body, as: UTF8.self) == answer.body)
+  }
+
   @Test func `the table has the breadth it claims`() {
     #expect(HostileServer.all.count >= 60)
     #expect(Set(HostileServer.all.map(\.name)).count == HostileServer.all.count)

@@ -39,6 +39,21 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test("what is odd and harmless replaces the row", arguments: HostileServer.taken)
+  func taken(answer: HostileServer.Taken) async throws {
+    let origin = try FixtureServer { request, connection in
+      guard request.isConditional else { return try connection.send(.ok("good", ["ETag": "\"1\""])) }
+      try connection.sendRaw(answer.bytes)
+      connection.close()
+    }
+    let fixture = try ServiceFixture()
+    #expect(await fixture.outline(origin.url("/item")) == ["fresh(good, new)"])
+    #expect(
+      await fixture.outline(origin.url("/item")) == ["stored(good)", "fresh(\(answer.body), changed)"])
+    #expect(await fixture.outline(origin.url("/item"), policy: .storedOnly) == ["stored(\(answer.body))"])
+    await fixture.service.close()
+  }
+
   /// A behaviour that takes more than one exchange, or whose answer is well-formed.
   struct Answer: Sendable, CustomTestStringConvertible {
     let name: String

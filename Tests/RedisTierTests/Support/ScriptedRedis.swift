@@ -109,7 +109,7 @@ final class ScriptedRedis: Sendable {
   static var seconds: Int { time(nil) }
 
   /// A plain answer: a time, no removal and no row.
-  static func plain(_ command: [String], seconds: Int = seconds) -> String {
+  static func plain(_ command: [String], at seconds: Int = ScriptedRedis.seconds) -> String {
     switch command.first {
     case "HELLO": "+OK\r\n"
     case "TIME": "*2\r\n$10\r\n\(seconds)\r\n$1\r\n0\r\n"

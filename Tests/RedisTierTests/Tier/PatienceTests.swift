@@ -213,7 +213,7 @@ import Testing
       ScriptedRedis { connection in
         while let command = connection.command() {
           guard command.count > 1, let reply = replies.withLock({ $0[command[1]] }) else {
-            connection.send(ScriptedRedis.plain(command, seconds: seconds))
+            connection.send(ScriptedRedis.plain(command, at: seconds))
             continue
           }
           if command.first == "GET" {
@@ -233,8 +233,8 @@ import Testing
     let body = Data(distinctBytes(24 * SealedHead.chunkLength))
     var head = SealedHeadTests.head
     // A second before what the server says that it is.
-    head.ticket = Int64(seconds - 1) * 1_000_000
-    head.offeredAt = head.ticket
+    head.offeredAt = Int64(seconds - 1) * 1_000_000
+    head.ticket = head.offeredAt
     (head.length, head.checksum, head.body) = (Int64(body.count), SealedHead.checksum(of: body), nil)
     (head.target, head.variant) = (TierQuestion.page.target, key.plainVariant(of: .page))
     (head.vary, head.url) = ("", "")

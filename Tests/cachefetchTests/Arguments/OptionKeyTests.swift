@@ -24,9 +24,9 @@ import TestTurns
       .method: ["-X", "PUT"], .header: ["-H", "Host: b.test"], .data: ["-d", "x"],
       .dataBinary: ["--data-binary", "y"], .dataURLEncode: ["--data-urlencode", "z"],
       .asQuery: ["-G", "-d", "g"], .user: ["-u", "a:b"], .account: ["--account", "alice"],
-      .key: ["--key", "k"], .noLocation: ["--no-location"], .proxy: ["-x", "http://p:1"],
+      .key: ["--key", "k"], .noLocation: ["--no-location"],
       .cacert: ["--cacert", pem], .cert: ["--cert", pem], .insecure: ["-k"],
-      .resolve: ["--resolve", "a.test:80:127.0.0.1"], .unixSocket: ["--unix-socket", "/s"],
+      .resolve: ["--resolve", "a.test:443:127.0.0.1"], .unixSocket: ["--unix-socket", "/s"],
       .secretParameter: ["--secret-parameter", "q"],
     ]
   }
@@ -48,6 +48,7 @@ import TestTurns
     .noSandbox: "it says what else the process may touch", .quiet: shown, .verbose: shown,
     .background: "it says when, not who",
     .parallel: costs, .connectTimeout: costs, .timeout: costs, .retry: costs, .maxBody: costs,
+    .proxy: "it says which way a request goes: whoever asks from two places says --key",
     .keyFile: "it proves the certificate, which makes an account",
     .secretField: "a field of that name then makes an account; without one nothing changes",
     .http11: "the version is spoken between two ends", .noCompressed: "decoded bodies are stored",
@@ -55,8 +56,8 @@ import TestTurns
     .version: "nothing is asked for",
   ]
 
-  private func key(_ words: [String]) throws -> RequestKey {
-    let arguments = try ArgumentParser.parse(["get"] + words + ["http://a.test/x?q=1"])
+  private func key(_ words: [String], for url: String = "https://a.test/x?q=1") throws -> RequestKey {
+    let arguments = try ArgumentParser.parse(["get"] + words + [url])
     let secrets = arguments.texts(.secretParameter)
     var configuration = DataService.Configuration(
       store: StoreConfiguration(path: folder.file("store.sqlite")))
@@ -80,6 +81,16 @@ import TestTurns
       #expect(keys[made] == nil, "--\(name.rawValue) is \(keys[made] ?? "")")
       keys[made] = name.rawValue
     }
+  }
+
+  @Test func `over http no option about certificates makes a key of its own, and over neither a proxy does`()
+    throws
+  {
+    let (plain, secure, pem) = ("http://a.test/x", "https://a.test/x", folder.file("a.pem"))
+    for words in [["-k"], ["--cacert", pem], ["--cert", pem], ["-x", "http://p:1"]] {
+      #expect(try key(words, for: plain) == key([], for: plain), "\(words)")
+    }
+    #expect(try key(["-x", "http://p:1"], for: secure) == key([], for: secure))
   }
 
   @Test func `whoever looks a row up can say all that is in its key`() {

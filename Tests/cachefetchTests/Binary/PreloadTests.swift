@@ -39,7 +39,7 @@ import TestTurns
     #expect(
       run.errorText.hasSuffix(
         "\ncachefetch: \(12 - kept) responses had to make room for others; "
-          + "allow more with cachefetch limits --bytes SIZE, or request less\n"))
+          + "allow more with cachefetch limits --bytes SIZE or --rows N, or request less\n"))
     let gone = run.errorText.split(separator: "\n").filter { $0.hasPrefix("missing, removed to make room: ") }
     #expect(gone.count == 12 - kept, "\(run.errorText)")
     for url in urls {
