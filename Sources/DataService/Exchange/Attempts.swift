@@ -90,12 +90,12 @@ struct Attempts {
     for delay: Duration, before result: Result<CompletedExchange, DataServiceError>
   ) async throws(DataServiceError) {
     try exchange.stopWriting()
-    core.trace("retrying in \(delay.clampedNanoseconds / 1_000_000) ms after \(result.reason)")
-    exchange.tell(.retrying(after: delay, because: result.kind, status: result.status))
-    if let status = result.status { core.configuration.onWait?(prepared.shownURL, delay, status) }
     if case .success(let outcome) = result, let asked = outcome.answer.retryAfter {
       exchange.owe((pause(asked), outcome.answer.responder))
     }
+    core.trace("retrying in \(delay.clampedNanoseconds / 1_000_000) ms after \(result.reason)")
+    exchange.tell(.retrying(after: delay, because: result.kind, status: result.status))
+    if let status = result.status { core.configuration.onWait?(prepared.shownURL, delay, status) }
     do {
       try await core.timekeeper.sleep(for: delay)
     } catch {

@@ -293,9 +293,7 @@ import TestTurns
   }
 
   /// What ends a load's wait for the end of a `Retry-After`.
-  enum Ending: CaseIterable, Sendable {
-    case cancelled, closed, deadlineOfOneThatJoined
-  }
+  enum Ending: CaseIterable, Sendable { case cancelled, closed }
 
   @Test("whoever ends the wait for a Retry-After leaves the pause to all", arguments: Ending.allCases)
   func endedWait(_ ending: Ending) async throws {
@@ -312,24 +310,12 @@ import TestTurns
     await fixture.traced("retrying in")
     clock.advance(by: .seconds(5))
     #expect(try await fixture.service.pauses().isEmpty, "it is waited for")
-    switch ending {
-    case .cancelled: load.cancel()
-    case .closed: break
-    case .deadlineOfOneThatJoined:
-      let other = Task {
-        await fixture.outline(item, policy: .freshElseStored(within: .seconds(1)), configure: Self.patient)
-      }
-      await fixture.traced("joining")
-      load.cancel()
-      await clock.whenPending(within: .seconds(1))
-      clock.advance(by: .seconds(1))
-      #expect(await other.value == ["failure(timeout(deadline))"])
-    }
+    if ending == .cancelled { load.cancel() }
     await fixture.service.close()
     let later = try ServiceFixture(store: fixture.store, transport: transport, timekeeper: clock)
     let failed = try #require(await later.deliveries(item).last?.error)
     #expect(failed.kind == .paused)
-    #expect(failed.retryAfter == .seconds(ending == .deadlineOfOneThatJoined ? 14 : 15))
+    #expect(failed.retryAfter == .seconds(15))
     #expect(transport.requests.count == 1 && fixture.warnings.isEmpty)
     await later.service.close()
   }
