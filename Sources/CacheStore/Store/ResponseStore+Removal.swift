@@ -238,11 +238,11 @@ extension ResponseStore {
   }
 
   private static func hasRows(_ host: CountedHost, _ connection: Connection) throws(CacheStoreError) -> Bool {
-    // A path, a query or nothing follows the host.
+    // A path, a query or nothing follows the host. With OR SQLite would read every row of the account.
+    let rows = "SELECT 1 FROM last_request WHERE account_id = ?1 AND target"
     let text = """
-      SELECT 1 FROM last_request WHERE account_id = ?1
-        AND (target = ?2 OR target >= ?2 || '/' AND target < ?2 || '0' OR target >= ?2 || '?' AND target < ?2 || '@')
-      LIMIT 1
+      \(rows) = ?2 UNION ALL \(rows) >= ?2 || '/' AND target < ?2 || '0'
+      UNION ALL \(rows) >= ?2 || '?' AND target < ?2 || '@' LIMIT 1
       """
     for prefix in host.host.hasPrefix("key:") ? [""] : ["https://", "http://"] {
       if try connection.first(text, [host.account], [prefix + host.host]) != nil { return true }

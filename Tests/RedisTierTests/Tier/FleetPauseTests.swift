@@ -66,7 +66,7 @@ import Testing
 
   @Test(
     "A server whose time is far from the machine's makes no pause longer: it is not believed",
-    arguments: [(-299_000, true), (-301_000, false), (299_000, true), (301_000, false), (-86_400_000, false)]
+    arguments: [(-200_000, true), (-400_000, false), (200_000, true), (400_000, false), (-86_400_000, false)]
       as [(Int64, Bool)])
   func far(milliseconds: Int64, isBelieved: Bool) async throws {
     let fleet = try await Fleet()
