@@ -380,39 +380,6 @@ import TestTurns
     await leader.service.close()
   }
 
-  @Test func `law 7: a silent store is waited for no longer than half of the time that the load has`()
-    async throws
-  {
-    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
-    let clock = VirtualClock()
-    let leader = try ServiceFixture(transport: transport, timekeeper: clock)
-    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock) {
-      $0.timeouts = InternalTimeouts()
-    }
-    let url = try #require(URL(string: "http://origin.test/item"))
-    #expect(await leader.outline(url) == ["fresh(body 1, new)"])
-    #expect(
-      await follower.outline(try #require(URL(string: "http://origin.test/other"))) == ["fresh(body 2, new)"])
-    let (lease, _) = try lease(url, in: leader)
-    follower.service.store.suspendForTesting()
-    let followed = Task { await follower.outline(url, policy: .freshElseStored(within: .seconds(2))) }
-    await clock.whenPending(for: .milliseconds(20))
-    clock.advance(by: .milliseconds(20))
-    await clock.whenPending(for: .milliseconds(990))
-    clock.advance(by: .milliseconds(990))
-    await follower.traced("goes alone: the store does not answer")
-    // What a fresh answer waits for its row and for the stored one.
-    for _ in 0..<2 {
-      await clock.whenPending(for: .milliseconds(250))
-      clock.advance(by: .milliseconds(250))
-    }
-    #expect(await followed.value == ["fresh(body 3, new)"])
-    follower.service.store.resumeForTesting()
-    lease.release()
-    await follower.service.close()
-    await leader.service.close()
-  }
-
   @Test func `law 8: under http a row is not the answer to a precondition that only the origin may judge`()
     async throws
   {
