@@ -125,7 +125,7 @@ extension DataService {
     public func satisfies(_ policy: FetchPolicy) -> Bool {
       switch policy.kind {
       case .storedThenFresh(let age?): freshness.isRecent(within: age.clampedNanoseconds / 1_000_000)
-      case .storedElseFresh(let maxAge): freshness.isYoung(maxAge: maxAge.clampedNanoseconds / 1_000_000)
+      case .storedElseFresh(let maxAge, _): freshness.isYoung(maxAge: maxAge.clampedNanoseconds / 1_000_000)
       case .storedOnly: true
       case .storedThenFresh, .freshOnly, .freshElseStored, .http: false
       }

@@ -58,6 +58,10 @@ struct Hops {
       var request = try transportRequest(for: chain.hop)
       request.fields = HTTPExchangeFields.fields(
         caller: request.fields, conditions: validators, isForStore: exchange.plan.isForStore)
+      let accepted = prepared.request.acceptedMediaTypes
+      if !accepted.isEmpty, !request.fields.contains("Accept") {
+        request.fields["Accept"] = accepted.joined(separator: ", ")
+      }
       // The rest is requested only from the URL that sent the beginning, before any redirect.
       let resumption = chain.redirects == 0 ? resumption : nil
       resumption?.ask(in: &request)

@@ -32,8 +32,7 @@ struct LoadPlan<Value: Sendable>: Sendable {
 
   /// Until when it waits for the fresh response, in nanoseconds since boot; `nil` where it has no deadline.
   func waitsUntil(mayHaveStored: Bool) -> Int64? {
-    guard case .freshElseStored(let deadline?, let endsAnyway) = policy.kind, endsAnyway || mayHaveStored
-    else { return nil }
+    guard let deadline = policy.kind.deadline, policy.kind.endsAnyway || mayHaveStored else { return nil }
     let (instant, overflow) = beganAt.addingReportingOverflow(deadline.clampedNanoseconds)
     return overflow ? nil : instant
   }
@@ -44,8 +43,10 @@ struct LoadPlan<Value: Sendable>: Sendable {
 
 // What is stored.
 extension LoadPlan {
-  /// Whether the load accepts the row's status.
-  func accepts(_ row: StoredResponse) -> Bool { acceptedStatuses?.contains(row.status) ?? true }
+  /// Whether the load accepts the row's status and age.
+  func accepts(_ row: StoredResponse) -> Bool {
+    (acceptedStatuses?.contains(row.status) ?? true) && !core.isTooOld(row, for: prepared.request)
+  }
 
   /// Whether the policy accepts the row's age without asking the origin.
   func isYoung(_ row: StoredResponse) -> Bool {
@@ -53,7 +54,7 @@ extension LoadPlan {
     switch policy.kind {
     case .storedThenFresh(let age?):
       return Freshness.isRecent(row, within: age.clampedNanoseconds / 1_000_000, now: now)
-    case .storedElseFresh(let maxAge):
+    case .storedElseFresh(let maxAge, _):
       return Freshness.isYoung(row, maxAge: maxAge.clampedNanoseconds / 1_000_000, now: now)
     default: return true
     }
@@ -61,7 +62,9 @@ extension LoadPlan {
 
   /// Why none of the rows is used; `nil` where there are none.
   func unfit(_ rows: [StoredResponse]) -> Unfit? {
-    rows.isEmpty ? nil : Unfit(rows, for: prepared, statuses: acceptedStatuses, protect: core.protect)
+    guard !rows.isEmpty else { return nil }
+    if rows.allSatisfy({ core.isTooOld($0, for: prepared.request) }) { return .age }
+    return Unfit(rows, for: prepared, statuses: acceptedStatuses, protect: core.protect)
   }
 
   /// A description of the row and of the policy's decision, for the trace.
@@ -77,7 +80,7 @@ extension LoadPlan {
       return isYoung(row)
         ? "\(stored), received less than \(limit) ago: no request"
         : "\(stored), received at least \(limit) ago"
-    case .storedElseFresh(let maxAge):
+    case .storedElseFresh(let maxAge, _):
       let limit = Explain.duration(maxAge.clampedNanoseconds / 1_000_000)
       return isYoung(row)
         ? "\(stored), not older than \(limit): no request" : "\(stored), older than \(limit)"

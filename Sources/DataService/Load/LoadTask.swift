@@ -45,9 +45,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     }
     // `close()` listed the loads before this one was added, so the load ends itself.
     if let closed { return stop(with: closed) }
-    if case .freshElseStored(let deadline?, _) = plan.policy.kind {
-      arm(deadline) { $0.deadlinePassed() }
-    }
+    if let deadline = plan.policy.kind.deadline { arm(deadline) { $0.deadlinePassed() } }
     guard !prepared.isPassThrough else { return handle(.storeAnswered(.nothing)) }
     if core.configuration.keepsStoreApart, core.thread.isCurrent {
       return lookupInQueue(timeLimit: core.store.isReadyToLookUp ? nil : core.configuration.timeouts.commit)
@@ -293,7 +291,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
 
   /// Under `http` RFC 9111 decides which row, if any, answers.
   private func takeJudged(_ found: ResponseStore.Lookup) {
-    let rows = plan.acceptedStatuses == nil ? found.rows : found.rows.filter(plan.accepts)
+    let rows = found.rows.filter(plan.accepts)
     let decision = core.judge(prepared, rows: rows)
     core.trace("http: \(decision.reason.rawValue)")
     if found.damaged > 0 { noteDamage(isMissed: decision.row == nil) }

@@ -6,6 +6,8 @@ enum Unfit: Sendable, Hashable {
   case variant(names: String)
   case mediaType
   case status
+  /// They are older than the request's ``DataService/Request/maxStale``.
+  case age
   /// The stored bytes are in a content coding, and the request wants them decoded.
   case coded
   /// They are not the last good response.
@@ -43,6 +45,7 @@ enum Unfit: Sendable, Hashable {
     case .variant(let names): "is of another variant (Vary: \(names.replacing(",", with: ", ")))"
     case .mediaType: "is of another media type"
     case .status: "is of a status that is not accepted"
+    case .age: "is older than the request allows"
     case .coded: "is in a content coding"
     case .forHTTP: "is for the policy http alone"
     }

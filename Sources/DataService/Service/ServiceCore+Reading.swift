@@ -10,9 +10,15 @@ extension ServiceCore {
       from: found.rows, requestFields: prepared.fields, protect: protect, besides: prepared.credentials
     ) { row in
       (prepared.isHTTP || row.isGood) && statuses?.contains(row.status) ?? true
-        && MediaTypes.accepts(row.fields, accepted: accepted)
+        && MediaTypes.accepts(row.fields, accepted: accepted) && !isTooOld(row, for: prepared.request)
         && !(prepared.decodesContent && ContentCoding.isCoded(row.head))
     }
+  }
+
+  /// Whether the row is older than the request's `maxStale`.
+  func isTooOld(_ row: StoredResponse, for request: DataService.Request) -> Bool {
+    guard let limit = request.maxStale else { return false }
+    return Freshness.age(of: row, now: timekeeper.wallMilliseconds) > limit.clampedNanoseconds / 1_000_000
   }
 
   /// Whether a row with that variant, and the names in `Vary` it is of, answers the request: a new response replaces it.
@@ -121,7 +127,7 @@ extension ServiceCore {
     }
     switch policy?.kind {
     case .storedThenFresh(let age?): subject.recent = age.clampedNanoseconds / 1_000_000
-    case .storedElseFresh(let maxAge): subject.maxAge = maxAge.clampedNanoseconds / 1_000_000
+    case .storedElseFresh(let maxAge, _): subject.maxAge = maxAge.clampedNanoseconds / 1_000_000
     case .freshElseStored(let deadline, _):
       subject.deadline = deadline.map { $0.clampedNanoseconds / 1_000_000 }
     default: break

@@ -7,11 +7,25 @@ public struct FetchPolicy: Sendable, Hashable {
     case freshOnly
     /// `endsAnyway`: whether the deadline ends the load where nothing is stored, too.
     case freshElseStored(within: Duration?, endsAnyway: Bool)
-    case storedElseFresh(maxAge: Duration)
+    case storedElseFresh(maxAge: Duration, within: Duration?)
     case http
 
     /// Whether the deadline ends the load where nothing is stored, too.
-    var endsAnyway: Bool { if case .freshElseStored(_, endsAnyway: true) = self { true } else { false } }
+    var endsAnyway: Bool {
+      switch self {
+      case .freshElseStored(_, let endsAnyway): endsAnyway
+      case .storedElseFresh(_, within: .some): true
+      default: false
+      }
+    }
+
+    /// How long the fresh response is waited for before a stored one stands in.
+    var deadline: Duration? {
+      switch self {
+      case .freshElseStored(let deadline, _), .storedElseFresh(_, let deadline): deadline
+      default: nil
+      }
+    }
   }
   let kind: Kind
 
@@ -43,14 +57,15 @@ public struct FetchPolicy: Sendable, Hashable {
   public static func freshElseStored(within deadline: Duration?) -> FetchPolicy {
     FetchPolicy(kind: .freshElseStored(within: deadline, endsAnyway: true))
   }
-  /// The stored response if it is not older than `maxAge`, and then nothing more; else the fresh one; else the stored
-  /// one, then the failure.
+  /// The stored response if it is not older than `maxAge`, and then nothing more; else the fresh one if it comes before
+  /// the deadline, which is counted from the beginning of the load; else the stored one, then the failure. With a deadline
+  /// the load ends by then whether or not anything is stored.
   ///
   /// The age is that of RFC 9111 (``DataService/Response/age``), so what the response itself says (`Age`, `Date`)
   /// counts, unlike in ``storedThenFresh(ifOlderThan:)``. A response that was invalidated, or whose time of receipt is
   /// more than a minute ahead, counts as older.
-  public static func storedElseFresh(maxAge: Duration) -> FetchPolicy {
-    FetchPolicy(kind: .storedElseFresh(maxAge: maxAge))
+  public static func storedElseFresh(maxAge: Duration, within deadline: Duration? = nil) -> FetchPolicy {
+    FetchPolicy(kind: .storedElseFresh(maxAge: maxAge, within: deadline))
   }
 
   /// Whether the origin is asked whatever is stored.

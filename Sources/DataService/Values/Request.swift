@@ -37,14 +37,17 @@ extension DataService {
     public var changeRule: ChangeRule = .bytes
     /// The media types that a 2xx answer may have, such as `application/json`, `text/*` or `application/*+json`; empty
     /// accepts all. A 2xx answer of another type, or of none, is a failure and replaces nothing; other statuses are
-    /// judged by ``acceptedStatuses``. A stored response of another type is not delivered. No field is sent for it:
-    /// ``fields`` say what is asked for, this says what is accepted.
+    /// judged by ``acceptedStatuses``. A stored response of another type is not delivered. Unless ``fields`` have an
+    /// `Accept`, they are sent as one, which counts for no `Vary`.
     public var acceptedMediaTypes: [String] = []
     /// The statuses that an answer may have; `nil` is 200 to 299 for the forms that decode, and all for the others.
     /// Another status is a failure of the kind `status`, judged before any decoder: it carries the response with its
     /// body (``DataServiceError/response``), and what is stored stays as it is. Where something is stored, 408, 429 and
     /// 5xx are such a failure whatever is accepted here, unless the policy is `freshOnly` or `http`.
     public var acceptedStatuses: ClosedRange<Int>?
+    /// The age (RFC 9111 section 4.2.3) beyond which a stored response is not used; `nil` is none. Under every policy such
+    /// a response counts as not there.
+    public var maxStale: Duration?
     /// How long a load whose refresh failed for want of a network retries, at growing intervals; `nil` never does. A
     /// request that changes something is repeated only if no part of it has been sent (RFC 9110 section 9.2.2).
     public var onlineWait: Duration?

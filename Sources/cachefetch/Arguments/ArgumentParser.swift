@@ -3,18 +3,22 @@ internal import DataService
 /// Parses a command line using the table of options. Pure: depends only on its argument.
 ///
 /// Options may stand anywhere, `--name=value` is `--name value`, short options may be combined (`-if`), and `--` ends
-/// options. The first operand is the verb if it is one; otherwise the verb is `get` and the operand is its first URL.
+/// options. Of an option that is given twice the last counts. The first operand is the verb if it is one; otherwise the
+/// verb is `get` and the operand is its first URL.
 struct ArgumentParser {
   private var words: ArraySlice<String>
   private var verb: Verb?
-  private var options: [Arguments.Given] = []
+  private var options: [Word] = []
   private var operands: [String] = []
-  /// How the options were written, for messages about those that do not apply to the verb.
-  private var spellings: [Spelling] = []
 
-  private struct Spelling {
+  /// An option as it stands on the command line.
+  private struct Word {
+    let given: Arguments.Given
     let option: Option
+    /// How it was written, for messages.
     let written: String
+    /// Whether it stands before the verb, as an alias puts it there.
+    let isBeforeVerb: Bool
   }
 
   private init(_ words: [String]) { self.words = words[...] }
@@ -67,7 +71,9 @@ struct ArgumentParser {
   private mutating func takeLong(_ word: String) throws(UsageError) {
     let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
-    guard let option = OptionName.named(name).map(Option.row) else { throw unknown("--" + name) }
+    guard let option = OptionName.named(name).map(Option.row) else {
+      return try takeForeign("--" + name, value: parts.count == 2 ? String(parts[1]) : nil)
+    }
     if parts.count == 2 {
       try add(option, String(parts[1]), written: "--" + name)
     } else {
@@ -78,7 +84,10 @@ struct ArgumentParser {
   private mutating func takeLetters(_ word: String) throws(UsageError) {
     var letters = word.dropFirst()
     while let letter = letters.popFirst() {
-      guard let option = Option.lettered(letter) else { throw unknown("-\(letter)") }
+      guard let option = Option.lettered(letter) else {
+        try takeForeign("-\(letter)", value: nil)
+        continue
+      }
       let isValue = option.mayStandAlone ? Self.isNumber(letters) : option.value != nil && !letters.isEmpty
       if isValue { return try add(option, String(letters), written: "-\(letter)") }
       if option.mayStandAlone, !letters.isEmpty {
@@ -101,8 +110,32 @@ struct ArgumentParser {
   }
 
   private mutating func takeFlag(_ option: Option, written: String) {
-    options.append(Arguments.Given(name: option.name, value: .flag, text: nil))
-    spellings.append(Spelling(option: option, written: written))
+    take(option, .flag, nil, written)
+  }
+
+  private mutating func take(_ option: Option, _ value: OptionValue, _ text: String?, _ written: String) {
+    options.append(
+      Word(
+        given: Arguments.Given(name: option.name, value: value, text: text), option: option, written: written,
+        isBeforeVerb: verb == nil && operands.isEmpty))
+  }
+
+  /// Takes an option of curl's that means here what it means there, or explains the option.
+  private mutating func takeForeign(_ written: String, value: String?) throws(UsageError) {
+    switch written {
+    case "--url":
+      guard let url = value ?? words.popFirst() else {
+        throw UsageError("--url has no value", "write --url URL, or the URL alone")
+      }
+      operands.append(url)
+      return
+    case _ where value != nil: throw unknown(written)
+    case "-s", "--silent": takeFlag(Option.row(.quiet), written: written)
+    // Redirects are followed and compressed responses asked for anyway.
+    case "-L", "--location": options.removeAll { $0.option.name == .noLocation }
+    case "--compressed": options.removeAll { $0.option.name == .noCompressed }
+    default: throw unknown(written)
+    }
   }
 
   private static func isNumber(_ text: Substring) -> Bool {
@@ -110,8 +143,7 @@ struct ArgumentParser {
   }
 
   private mutating func add(_ option: Option, _ text: String, written: String) throws(UsageError) {
-    options.append(Arguments.Given(name: option.name, value: try OptionValue(text, for: option), text: text))
-    spellings.append(Spelling(option: option, written: written))
+    take(option, try OptionValue(text, for: option), text, written)
   }
 
   private func unknown(_ written: String) -> UsageError {
@@ -124,31 +156,29 @@ struct ArgumentParser {
 
   /// Checks the rules that need the whole command line.
   private func checked() throws(UsageError) -> Arguments {
-    if options.contains(where: { $0.name == .version }) {
+    if options.contains(where: { $0.option.name == .version }) {
       return Arguments(
         verb: .help, options: [Arguments.Given(name: .version, value: .flag, text: nil)], operands: [])
     }
-    if options.contains(where: { $0.name == .help }) {
+    if options.contains(where: { $0.option.name == .help }) {
       return Arguments(verb: .help, options: [], operands: verb.map { [$0.rawValue] } ?? [])
     }
     let verb = verb ?? .get
-    for (index, spelling) in spellings.enumerated() {
-      let (option, written) = (spelling.option, spelling.written)
-      guard option.verbs.contains(VerbSet(verb)) else {
+    var given: [Arguments.Given] = []
+    for word in options {
+      if word.option.verbs.contains(VerbSet(verb)) {
+        given.append(word.given)
+      } else if !(word.isBeforeVerb && VerbSet.asking.contains(VerbSet(verb)) && word.option.isAliased) {
         throw UsageError(
-          "\(written) does not apply to \(verb.rawValue)", "see cachefetch help \(verb.rawValue)")
-      }
-      if !option.repeats, option.value != nil,
-        spellings[..<index].contains(where: { $0.option.name == option.name })
-      {
-        throw UsageError("\(written) is given twice", "give it once")
+          "\(word.written) does not apply to \(verb.rawValue)", "see cachefetch help \(verb.rawValue)")
       }
     }
-    if options.contains(where: { $0.name == .quiet }), options.contains(where: { $0.name == .verbose }) {
-      throw UsageError("-q and -v cannot be combined", "leave one of them out")
+    // `-q` and `-v` are one choice.
+    if let last = given.last(where: { $0.name == .quiet || $0.name == .verbose }) {
+      given.removeAll { ($0.name == .quiet || $0.name == .verbose) && $0.name != last.name }
     }
     try checkOperands(of: verb)
-    return Arguments(verb: verb, options: options, operands: operands)
+    return Arguments(verb: verb, options: given, operands: operands)
   }
 
   private func checkOperands(of verb: Verb) throws(UsageError) {

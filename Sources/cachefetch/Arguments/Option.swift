@@ -29,7 +29,7 @@ struct Option: Sendable {
   let verbTexts: [VerbText]
   /// The verbs it applies to.
   let verbs: VerbSet
-  /// Whether it may be given more than once.
+  /// Whether each of several counts, not the last alone.
   let repeats: Bool
 
   /// A flag.
@@ -77,6 +77,17 @@ struct Option: Sendable {
   /// Whether the value may be omitted: a number cannot be mistaken for an operand.
   var mayStandAlone: Bool { name == .parallel }
 
+  /// Whether it chooses the policy or the output, so that an alias of `get` may hold it: before another verb that changes
+  /// nothing it has no effect.
+  var isAliased: Bool {
+    switch name {
+    case .one, .staleOK, .policy, .offline, .maxAge, .deadline, .maxStale, .print, .include, .json, .fail,
+      .failWithBody, .writeOut, .background:
+      true
+    default: false
+    }
+  }
+
   /// The spelling `--name`.
   var spelling: String { "--" + name.rawValue }
 
@@ -95,9 +106,12 @@ enum OptionName: String, CaseIterable, Sendable {
   case dataURLEncode = "data-urlencode"
   case asQuery = "get"
   case user, netrc, read, account, key, tag, pin
+  case one
+  case staleOK = "stale-ok"
   case policy, offline
   case maxAge = "max-age"
   case deadline
+  case maxStale = "max-stale"
   case waitOnline = "wait-online"
   case keepAnyway = "keep-anyway"
   case print
@@ -105,7 +119,9 @@ enum OptionName: String, CaseIterable, Sendable {
   case include, json, output, fail
   case failWithBody = "fail-with-body"
   case writeOut = "write-out"
-  case accept, quiet, verbose
+  case accept, quiet
+  case showError = "show-error"
+  case verbose
   case noLocation = "no-location"
   case background, parallel
   case connectTimeout = "connect-timeout"

@@ -77,6 +77,16 @@ extension Option {
     case .pin:
       Option(
         name, for: .fetching, "never evict the entry")
+    case .one:
+      Option(
+        name, "1", for: .get,
+        "for scripts: print one body, the fresh one, or the stored one if there is no fresh one below status 400; "
+          + "never an error page")
+    case .staleOK:
+      Option(
+        name, for: [.get, .preload],
+        "exit with 0 instead of 3 if the stored response stands in because of an outage: no answer, 408, 429, 5xx "
+          + "or a captive portal")
     case .policy:
       Option(
         name, nil, .choice(PolicyChoice.spellings), "POLICY", for: [.get, .explain],
@@ -108,6 +118,10 @@ extension Option {
           (.preload, "stop after D and make do with what has been stored"),
           (.explain, "explain --deadline D only"),
         ])
+    case .maxStale:
+      Option(
+        name, nil, .duration, "D", for: .get,
+        "never use a stored response that is older than D, not even without a network")
     case .waitOnline:
       Option(
         name, nil, .duration, "D", for: .get, "keep trying for D while there is no network")
@@ -117,7 +131,8 @@ extension Option {
     case .print:
       Option(
         name, nil, .choice(PrintMode.allCases.map(\.rawValue)), "WHAT", for: .get,
-        "what to print: both (default), stored, fresh, last, changed or none")
+        "what to print: both (default), stored, fresh, last, changed (the fresh body if it differs from the stored "
+          + "one) or none")
     case .ignorePath:
       Option(
         name, nil, .text, "POINTER", repeats: true, for: [.get, .preload, .watch, .diff],
@@ -153,14 +168,14 @@ extension Option {
     case .fail:
       Option(
         name, "f", for: [.get, .preload, .watch],
-        "if the status is 400 or more, print no body and exit with 22",
+        "if the status is 400 or more, do not print that body; exit with 3 if a stored one was delivered, else with 22",
         [
           (.preload, "exit with 22, not 3 or 4, if a status is 400 or more"),
           (.watch, "exit with 22 at the first status of 400 or more that is no outage (408, 429, 5xx)"),
         ])
     case .failWithBody:
       Option(
-        name, for: .get, "if the status is 400 or more, print the body and exit with 22")
+        name, for: .get, "the same, but print the body")
     case .writeOut:
       Option(
         name, "w", .text, "FORMAT|@FILE", for: .get,
@@ -168,10 +183,13 @@ extension Option {
     case .accept:
       Option(
         name, nil, .text, "TYPE[,TYPE]", repeats: true, for: .fetching,
-        "accept only responses of these media types, such as application/json or text/*")
+        "ask for these media types, such as application/json or text/*, and accept no others")
     case .quiet:
       Option(
-        name, "q", for: .all, "suppress all messages except usage errors")
+        name, "q", for: .all, "suppress progress and all messages except usage errors; -s is the same")
+    case .showError:
+      Option(
+        name, "S", for: .all, "with -q or -s, report failures all the same")
     case .verbose:
       Option(
         name, "v", for: .storing.subtracting(.completions),
@@ -193,7 +211,9 @@ extension Option {
         ])
     case .background:
       Option(
-        name, for: .get, "print the stored response and leave the refresh to a detached process")
+        name, for: .get,
+        "print the stored response and leave the refresh to a detached process; with --max-age D, only if it is older "
+          + "than D")
     case .parallel:
       Option(
         name, "Z", .count(1...1000), "N", for: [.get, .preload],

@@ -6,7 +6,8 @@ enum PolicyChoice: Sendable, Hashable {
   case storedOnly
   case freshOnly
   case freshElseStored(Duration?)
-  case storedElseFresh(Duration)
+  /// With the time that the fresh one has, if it is limited.
+  case storedElseFresh(Duration, Duration?)
   case http
 
   /// The values of `--policy`. `stored-else-fresh` needs an age and is written `--max-age`.
@@ -19,7 +20,7 @@ enum PolicyChoice: Sendable, Hashable {
     case .storedOnly: .storedOnly
     case .freshOnly: .freshOnly
     case .freshElseStored(let deadline): .freshElseStored(within: deadline)
-    case .storedElseFresh(let maxAge): .storedElseFresh(maxAge: maxAge)
+    case .storedElseFresh(let maxAge, let deadline): .storedElseFresh(maxAge: maxAge, within: deadline)
     case .http: .http
     }
   }
@@ -32,18 +33,24 @@ enum PolicyChoice: Sendable, Hashable {
     }
   }
 
-  /// The policy that the options choose. Each of these options is a whole policy, so more than one is bad usage.
-  static func chosen(_ arguments: Arguments) throws(UsageError) -> PolicyChoice {
-    let given = [OptionName.policy, .offline, .maxAge, .deadline].filter(arguments.has)
-    if given.count > 1 {
-      throw UsageError(
-        "--\(given[0].rawValue) and --\(given[1].rawValue) cannot be combined",
-        "give one of --policy, --offline, --max-age, --deadline")
+  /// The policy that the options choose. The last one counts, but that `--max-age` and `--deadline` go together, and that
+  /// `--offline` yields to `--policy` alone.
+  static func chosen(_ arguments: Arguments) -> PolicyChoice {
+    var (isOffline, maxAge, deadline): (Bool, Duration?, Duration?) = (false, nil, nil)
+    var named: String?
+    for option in arguments.options {
+      switch (option.name, option.value) {
+      case (.offline, _): isOffline = true
+      case (.policy, .text(let name)): (isOffline, maxAge, deadline, named) = (false, nil, nil, name)
+      case (.maxAge, .duration(let age)): (maxAge, named) = (age, nil)
+      case (.deadline, .duration(let time)): (deadline, named) = (time, nil)
+      default: continue
+      }
     }
-    if arguments.has(.offline) { return .storedOnly }
-    if let age = arguments.duration(.maxAge) { return .storedElseFresh(age) }
-    if let deadline = arguments.duration(.deadline) { return .freshElseStored(deadline) }
-    switch arguments.text(.policy) {
+    if isOffline { return .storedOnly }
+    if let maxAge { return .storedElseFresh(maxAge, deadline) }
+    if let deadline { return .freshElseStored(deadline) }
+    switch named {
     case "stored-only": return .storedOnly
     case "fresh-only": return .freshOnly
     case "fresh-else-stored": return .freshElseStored(nil)

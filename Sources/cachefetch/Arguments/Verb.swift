@@ -183,6 +183,8 @@ struct VerbSet: OptionSet, Sendable, Hashable {
     .get, .preload, .watch, .diff, .explain, .list, .show, .rm, .unpin, .untag, .signOut, .stats, .limits,
     .doctor, .export, .import, .completions,
   ]
+  /// Verbs that change nothing.
+  static let asking: VerbSet = [.list, .show, .stats, .explain, .diff, .doctor]
   /// Verbs that combine the outcomes of several loads.
   static let combining: VerbSet = [.get, .preload]
   /// Verbs that name a request but only look it up.

@@ -10,7 +10,8 @@ enum Background {
   /// The command line of the refresh, without the program's name.
   static func words(_ arguments: Arguments) -> [String] {
     let dropped: Set<OptionName> = [
-      .background, .print, .json, .include, .output, .fail, .failWithBody, .writeOut, .quiet, .verbose,
+      .background, .one, .staleOK, .print, .json, .include, .output, .fail, .failWithBody, .writeOut, .quiet,
+      .showError, .verbose,
     ]
     var words = ["get", "--print=none", "--quiet"]
     for option in arguments.options where !dropped.contains(option.name) {

@@ -6,7 +6,7 @@ internal import PlatformFoundation
 enum ExplainCommand {
   static func run(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus {
     let request = try RequestArguments(arguments).request(for: arguments.operand)
-    let policy = try PolicyChoice.chosen(arguments)
+    let policy = PolicyChoice.chosen(arguments)
     let commands = StoreCommands(arguments, diagnostics)
     if let missing = commands.missing() { return missing }
     let service = commands.service

@@ -13,6 +13,10 @@ struct GetArguments {
   var writeOut: WriteOut?
   /// The order for the background process, if one does the refresh.
   var background: BackgroundOrder?
+  /// The age up to which what is stored needs no refresh in the background; `nil` refreshes always.
+  var backgroundAge: Duration?
+  /// `--stale-ok`: a stored response in place of a fresh one is a success in an outage.
+  var isStaleFine = false
   /// How many loads run at once; `nil` starts them all, so that no stored response waits for another load's exchange.
   var parallel: Int?
   /// Whether the request has `only-if-cached`, whose failure is a generated 504.
@@ -22,7 +26,7 @@ struct GetArguments {
 
   /// Reads the options of `get` and checks their combinations.
   init(_ arguments: Arguments) throws(UsageError) {
-    policy = try PolicyChoice.chosen(arguments)
+    policy = PolicyChoice.chosen(arguments)
     try Self.checkCombinations(arguments, policy)
     if arguments.has(.background) { InputFile.remember() }
     defer { InputFile.forget() }
@@ -33,10 +37,16 @@ struct GetArguments {
       lines.append(DeliveryLine(url: requesting.url(operand), request: request))
     }
     form = try DeliveryPrinter.Form(arguments)
-    if let text = arguments.text(.print), let mode = PrintMode(rawValue: text) { print = mode }
+    isStaleFine = arguments.has(.staleOK)
+    if let text = arguments.text(.print), let mode = PrintMode(rawValue: text) {
+      print = mode
+    } else if form.isOne {
+      print = .last
+    }
     if let format = arguments.text(.writeOut) { writeOut = try WriteOut(argument: format) }
     if policy == .storedOnly { namedStore = arguments.text(.store) }
     if arguments.has(.background) {
+      if case .storedElseFresh(let age, _) = policy { backgroundAge = age }
       policy = .storedOnly
       try checkBackgroundRequests()
       background = BackgroundOrder(words: Background.words(arguments), files: InputFile.remembered)
@@ -74,12 +84,13 @@ struct GetArguments {
   /// Refuses combinations that could never print anything.
   private static func checkPrint(_ arguments: Arguments, _ policy: PolicyChoice) throws(UsageError) {
     switch arguments.text(.print) {
-    case "fresh" where policy == .storedOnly || arguments.has(.background):
+    case "fresh" where policy == .storedOnly || arguments.has(.background),
+      "changed" where policy == .storedOnly || arguments.has(.background):
       let option =
         arguments.has(.background)
         ? "--background" : arguments.has(.offline) ? "--offline" : "--policy stored-only"
       throw UsageError(
-        "--print fresh prints nothing with \(option), which delivers what is stored",
+        "--print \(arguments.text(.print) ?? "") prints nothing with \(option), which delivers what is stored",
         "leave --print out, or write --print last")
     case "stored" where policy == .freshOnly:
       throw UsageError(
@@ -102,9 +113,12 @@ struct GetArguments {
   }
 
   private static func checkBackground(_ arguments: Arguments, _ policy: PolicyChoice) throws(UsageError) {
-    if policy != .storedThenFresh {
+    switch policy {
+    case .storedThenFresh, .storedElseFresh(_, nil): break
+    default:
       throw UsageError(
-        "--background has a policy of its own", "leave --policy, --offline, --max-age and --deadline out")
+        "--background has a policy of its own",
+        "leave --policy, --offline and --deadline out; --max-age D says what is young enough")
     }
   }
 

@@ -14,10 +14,18 @@ final class GetCommand {
     var wasStoredPrinted = false
     /// Whether anything was written to standard output or the file.
     var hasPrinted = false
+    /// What is to be printed when its turn comes: of several URLs `--one` prints in the order of the arguments.
+    var awaited: Delivery?
+    var isEnded = false
     /// Whether it failed because nothing is stored.
     var isNotStored = false
     /// What `-w` prints, if given.
     var transfer: WriteOut.Transfer?
+    /// The head of the stored delivery.
+    var stored: DataService.ResponseHead?
+
+    /// Whether a stored response was delivered that is not older than that.
+    func isYoung(_ age: Duration) -> Bool { stored?.satisfies(.storedElseFresh(maxAge: age)) ?? false }
   }
 
   private let plan: GetArguments
@@ -27,6 +35,8 @@ final class GetCommand {
   private var states: [State]
   /// The index of the next load to start.
   private var next = 0
+  /// The index of the load whose turn it is to be printed, under `--one`.
+  private var turn = 0
 
   init(_ plan: GetArguments, loadStarter: LoadStarter, diagnostics: Diagnostics) {
     self.plan = plan
@@ -59,8 +69,12 @@ final class GetCommand {
   private var isRefreshMissing = false
 
   private var status: ExitStatus {
-    let loads = states.map { $0.outcome.exitStatus(failsOnStatus: plan.form.failsOnStatus) }
+    let loads = states.map(status)
     return .combined(isRefreshMissing ? loads + [.inputOutput] : loads)
+  }
+
+  private func status(_ state: State) -> ExitStatus {
+    state.outcome.exitStatus(failsOnStatus: plan.form.failsOnStatus, isStaleFine: plan.isStaleFine)
   }
 
   private func runLoads() throws(OutputError) {
@@ -72,6 +86,7 @@ final class GetCommand {
       }
       // The process that refreshes may run first where there is but one processor.
       while let event = queue.next() { try handle(event) }
+      if let age = plan.backgroundAge, states.allSatisfy({ $0.isYoung(age) }) { return }
       do {
         try Background.start(order)
       } catch {
@@ -127,6 +142,7 @@ final class GetCommand {
     switch delivery {
     case .stored(let response):
       states[index].outcome.storedStatus = response.status
+      states[index].stored = response.head
       states[index].transfer?.take(response.head, "stored")
       try takeStored(response, delivery, of: index)
     case .fresh(let response, let change):
@@ -136,7 +152,8 @@ final class GetCommand {
     case .failure(let failure, let lastKnown):
       let error = advised(failure)
       let isStore = [.store, .corrupt, .closed].contains(error.kind)
-      states[index].outcome.end = .failure(storeIsUnusable: isStore && plan.policy == .storedOnly)
+      states[index].outcome.end = .failure(
+        storeIsUnusable: isStore && plan.policy == .storedOnly, status: error.status)
       states[index].transfer?.take(error)
       states[index].isNotStored = error.kind == .notStored
       try takeFailure(error, .failure(error, lastKnown: lastKnown), of: index)
@@ -156,7 +173,7 @@ final class GetCommand {
   private func takeStored(_ response: Response, _ delivery: Delivery, of index: Int) throws(OutputError) {
     let verdict = PrintRule.stored(plan.print, mayBecomeFresh: plan.policy == .storedThenFresh)
     if verdict == .hold { states[index].held = response }
-    if verdict == .print { try show(delivery, response, of: index) }
+    if verdict == .print, !leavesOut(response) { try show(delivery, response, of: index) }
     noteWithheld(response, isStored: true, of: index)
   }
 
@@ -166,17 +183,17 @@ final class GetCommand {
     let verdict = PrintRule.fresh(
       plan.print, change, isRecord: plan.form.isJSON || plan.form.isHeadOnly,
       wasStoredPrinted: states[index].wasStoredPrinted)
-    if printer.withholds(response), plan.print == .last, plan.policy.prefersFresh,
+    if printer.withholds(response), plan.policy.prefersFresh,
       let stored = try queue.stored(plan.requests[index])
     {
-      states[index].held = stored
+      if PrintRule.standsIn(plan.print) { states[index].held = stored }
       states[index].outcome.storedStatus = stored.status
     }
     // The fresh body must not be shown, perhaps an error page, so the held one is the newest that may be.
     if printer.withholds(response), try showHeld(of: index) {
       printer.showHeading(delivery, plan.lines[index])
-    } else if verdict == .print {
-      try show(delivery, response, of: index)
+    } else if verdict == .print, !leavesOut(response) {
+      try showWhole(delivery, response, change, of: index)
     } else {
       if plan.print != .none, plan.print != .stored { printer.showHeading(delivery, plan.lines[index]) }
       try skip(delivery, response, of: index)
@@ -184,6 +201,27 @@ final class GetCommand {
     states[index].held = nil
     noteWithheld(response, isStored: false, of: index)
     try noteUnmarked(response, of: index)
+  }
+
+  /// Whether nothing of the response is shown, not even its head: under `--one` no error is an answer.
+  private func leavesOut(_ response: Response) -> Bool { plan.form.isOne && printer.withholds(response) }
+
+  /// Shows a fresh delivery. Under `--one` a body that is not stored and still arrives is collected first, so that half of
+  /// one is never printed and another can stand in.
+  private func showWhole(
+    _ delivery: Delivery, _ response: Response, _ change: DataService.Change, of index: Int
+  ) throws(OutputError) {
+    guard plan.form.isOne, case .no = response.kept, response.value.whole == nil else {
+      return try show(delivery, response, of: index)
+    }
+    let body: DataService.BodyStream
+    do throws(BodyError) {
+      body = DataService.BodyStream(whole: try SpooledBody.collected(response.value))
+    } catch {
+      return try takeBroken(error, delivery, of: index)
+    }
+    let whole = response.map { _ in body }
+    try show(.fresh(whole, change), whole, of: index)
   }
 
   /// Reports that `--pin` or `--tag` had no effect, since the response is not stored. What was stored before has them.
@@ -219,7 +257,23 @@ final class GetCommand {
   /// The load has ended, so the held delivery is the newest.
   private func end(_ index: Int) throws(OutputError) {
     try showHeld(of: index)
-    let status = states[index].outcome.exitStatus(failsOnStatus: plan.form.failsOnStatus)
+    states[index].isEnded = true
+    guard takesTurns else { return try finish(index) }
+    while turn < states.count, states[turn].isEnded {
+      turn += 1
+      if let delivery = states[turn - 1].awaited, let response = delivery.response {
+        states[turn - 1].awaited = nil
+        try print(delivery, response, of: turn - 1)
+      }
+      try finish(turn - 1)
+    }
+  }
+
+  private var takesTurns: Bool { plan.form.isOne && states.count > 1 }
+
+  /// Says what is left to say of a load that has ended.
+  private func finish(_ index: Int) throws(OutputError) {
+    let status = status(states[index])
     if status == .success, !states[index].hasPrinted { sayLeftOut(of: index) }
     guard let writeOut = plan.writeOut, let transfer = states[index].transfer else { return }
     for part in writeOut.text(of: transfer, exitStatus: status, file: plan.form.file?.name) {
@@ -252,8 +306,13 @@ final class GetCommand {
       states[index].outcome.leavesFile = true
       let content = printer.wasFileWritten ? "has the stored response" : "is left as it is"
       diagnostics.say("\(line.url): \(answer); “\(name)” \(content)")
+    } else if printer.withholds(response) {
+      states[index].outcome.leavesFile = true
+      let shown = states[index].hasPrinted || states[index].awaited != nil
+      diagnostics.say(
+        "\(line.url): \(answer); \(shown ? "the stored response is printed instead" : "its body is not printed")")
     } else if plan.form.failsOnStatus, response.status >= 400 {
-      diagnostics.say("\(line.url): \(answer)\(plan.form.hidesFailedBody ? "; its body is not printed" : "")")
+      diagnostics.say("\(line.url): \(answer)")
     } else if !isStored {
       states[index].outcome.leavesFile = false
     }
@@ -268,15 +327,25 @@ final class GetCommand {
     case .stored:
       diagnostics.say(
         "\(plan.lines[index].url): no stored response was delivered, so that --print stored printed nothing")
-    case .both, .last, .changed, .none: break
+    case .changed:
+      if case .fresh = states[index].outcome.end { break }
+      diagnostics.say(
+        "\(plan.lines[index].url): no fresh response was wanted, so that --print changed printed nothing")
+    case .both, .last, .none: break
     }
   }
 
-  /// Shows a delivery. If its body is incomplete, the load counts as failed.
+  /// Shows a delivery, or keeps it until its turn comes.
   private func show(_ delivery: Delivery, _ response: Response, of index: Int) throws(OutputError) {
+    if takesTurns { states[index].awaited = delivery } else { try print(delivery, response, of: index) }
+  }
+
+  /// Prints a delivery. If its body is incomplete, the load counts as failed.
+  private func print(_ delivery: Delivery, _ response: Response, of index: Int) throws(OutputError) {
     do throws(BodyError) {
       let count = try printer.show(delivery, response, as: plan.lines[index])
       states[index].hasPrinted = true
+      if !printer.withholds(response) { states[index].transfer?.note(printed: delivery) }
       if case .stored = delivery {
         states[index].wasStoredPrinted = !printer.withholds(response)
       } else if let count {
@@ -306,12 +375,13 @@ final class GetCommand {
     case .body(let error):
       states[index].transfer?.take(error)
       let mayBePrinted =
-        plan.form.file == nil && !plan.form.isJSON && plan.print != .none && plan.print != .stored
+        plan.form.file == nil && !plan.form.isJSON && !plan.form.isOne && plan.print != .none
+        && plan.print != .stored
       if case .fresh = delivery, !mayBePrinted {
-        states[index].outcome.end = .failure(storeIsUnusable: false)
+        states[index].outcome.end = .failure(storeIsUnusable: false, status: nil)
         return try takeFailure(error, .failure(error, lastKnown: nil), of: index)
       }
-      states[index].outcome = LoadOutcome(end: .failure(storeIsUnusable: false))
+      states[index].outcome = LoadOutcome(end: .failure(storeIsUnusable: false, status: nil))
       diagnostics.say(error, of: plan.lines[index])
     }
   }

@@ -11,6 +11,7 @@ struct PreloadCommand {
   private let service: DataService
   private let diagnostics: Diagnostics
   private let failsOnStatus: Bool
+  private let isStaleFine: Bool
 
   static func run(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus {
     try PreloadCommand(arguments, diagnostics).run()
@@ -26,6 +27,7 @@ struct PreloadCommand {
     self.plan = plan
     self.diagnostics = diagnostics
     failsOnStatus = arguments.has(.fail)
+    isStaleFine = arguments.has(.staleOK)
     report = PreloadReport(plan, isJSON: arguments.has(.json), diagnostics: diagnostics)
     service = .forCommand(
       arguments, diagnostics: diagnostics, exchanges: Self.limits(plan.parallelism, arguments))
@@ -126,14 +128,16 @@ struct PreloadCommand {
 
   /// The first of 74, 4, 22, 3, 0 that applies, whatever the failure rule.
   private func status(of outcome: LaunchOutcome, _ found: Set<String>) -> ExitStatus {
-    .combined(outcome.steps.map { Self.status(of: $0, found: found, failsOnStatus: failsOnStatus) })
+    .combined(
+      outcome.steps.map {
+        Self.status(of: $0, found: found, failsOnStatus: failsOnStatus, isStaleFine: isStaleFine)
+      })
   }
 
   static func status(
-    of step: LaunchOutcome.Step, found: Set<String> = [], failsOnStatus: Bool
+    of step: LaunchOutcome.Step, found: Set<String> = [], failsOnStatus: Bool, isStaleFine: Bool = false
   ) -> ExitStatus {
     if case .no(let reason)? = step.kept, reason.isOfStore { return .inputOutput }
-    if failsOnStatus, let status = step.error?.status, status >= 400 { return .httpFailure }
     switch step.state(found: found) {
     case .fresh:
       switch step.kept {
@@ -142,8 +146,11 @@ struct PreloadCommand {
       // What the run is for has not been done.
       case .no?: return step.change == .new ? .nothing : .storedOnly
       }
-    case .stored: return .storedOnly
-    case .missing: return .nothing
+    case .stored, .missing:
+      let hasStored = step.state(found: found) == .stored
+      return LoadOutcome(
+        storedStatus: hasStored ? 200 : nil, end: .failure(storeIsUnusable: false, status: step.error?.status)
+      ).exitStatus(failsOnStatus: failsOnStatus, isStaleFine: isStaleFine)
     }
   }
 }

@@ -39,7 +39,7 @@ enum ShowCommand {
   static func sayElsewhere(
     _ plan: GetArguments, _ missing: [Int], _ arguments: Arguments, _ diagnostics: Diagnostics
   ) throws(UsageError) {
-    guard !missing.isEmpty, !diagnostics.isQuiet else { return }
+    guard !missing.isEmpty, diagnostics.saysFailures else { return }
     let commands = StoreCommands(arguments, diagnostics)
     guard !commands.service.store.isMissing else { return }
     for index in missing {

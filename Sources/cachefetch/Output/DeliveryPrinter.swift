@@ -16,6 +16,8 @@ struct DeliveryPrinter {
     var failsOnStatus = false
     /// `--fail`: the body of such a response is not printed.
     var hidesFailedBody = false
+    /// `--one`: one body on standard output, and nothing that is an error.
+    var isOne = false
     /// `-o FILE`; `-o -` is `insistsOnBytes`.
     var file: ReplacedFile?
     var insistsOnBytes = false
@@ -30,12 +32,14 @@ struct DeliveryPrinter {
       isHeadOnly = arguments.has(.head)
       includesHead = arguments.has(.include) || isHeadOnly
       hidesFailedBody = arguments.has(.fail)
-      failsOnStatus = hidesFailedBody || arguments.has(.failWithBody)
+      failsOnStatus = hidesFailedBody || arguments.has(.failWithBody) || arguments.has(.one)
       namesURLs = arguments.operands.count > 1
       if let path = arguments.text(.output) {
         insistsOnBytes = path == "-"
         file = path == "-" ? nil : try ReplacedFile(path)
       }
+      // With these it changes the exit status alone.
+      isOne = arguments.has(.one) && !arguments.has(.print) && !isJSON && file == nil
       if isJSON, arguments.has(.include) {
         throw UsageError(
           "--json and -i cannot be combined", "leave -i out: --json has the headers in \"fields\"")
@@ -76,7 +80,7 @@ struct DeliveryPrinter {
 
   /// Reports a failure on standard error.
   func say(_ error: DataServiceError, _ delivery: Delivery, as line: DeliveryLine) {
-    if diagnostics.terminal.isError {
+    if diagnostics.terminal.isError, !diagnostics.isQuiet {
       showHeading(delivery, line)
     } else {
       diagnostics.say(error, of: line)
@@ -108,10 +112,13 @@ struct DeliveryPrinter {
 
   /// Whether there is a file and the response must not go into it.
   func leavesFile(_ response: Response) -> Bool {
-    form.file != nil && !PrintRule.fileTakes(status: response.status, kept: response.kept)
+    form.file != nil && !PrintRule.isAnswer(status: response.status, kept: response.kept)
   }
 
-  private func hidesBody(of response: Response) -> Bool { form.hidesFailedBody && response.status >= 400 }
+  private func hidesBody(of response: Response) -> Bool {
+    if form.isOne { return !PrintRule.isAnswer(status: response.status, kept: response.kept) }
+    return form.hidesFailedBody && response.status >= 400
+  }
 
   private func head(_ delivery: Delivery, _ response: Response) -> [UInt8] {
     guard form.includesHead else { return [] }

@@ -5,8 +5,9 @@ internal import PlatformC
 
 /// Standard error: one line at a time, each in one `write(2)`, so that lines of threads and processes do not mix.
 struct Diagnostics: Sendable {
-  /// Whether only usage errors are reported (`-q`).
+  /// Whether only usage errors are reported (`-q`), or failures too (`-qS`).
   let isQuiet: Bool
+  let saysFailures: Bool
   /// Whether the steps and their reasons are reported too (`-v`).
   let isVerbose: Bool
   /// The terminal, if there is one.
@@ -16,10 +17,11 @@ struct Diagnostics: Sendable {
   let status: RedrawnLine
 
   init(
-    isQuiet: Bool = false, isVerbose: Bool = false, terminal: Terminal = Terminal(),
+    isQuiet: Bool = false, saysFailures: Bool = false, isVerbose: Bool = false, terminal: Terminal = Terminal(),
     status: RedrawnLine = RedrawnLine()
   ) {
     self.isQuiet = isQuiet
+    self.saysFailures = saysFailures || !isQuiet
     self.isVerbose = isVerbose
     self.terminal = terminal
     self.status = status
@@ -28,9 +30,9 @@ struct Diagnostics: Sendable {
   /// Whether a bar may be drawn.
   var hasRedrawnLine: Bool { terminal.isError && terminal.redraws && !isQuiet }
 
-  /// A line for a person: `cachefetch: …`.
+  /// A line for a person about something that is not as it was wanted: `cachefetch: …`.
   func say(_ text: String) {
-    if !isQuiet {
+    if saysFailures {
       let text = Columns.shortened(text)
       status.write("cachefetch: \(terminal.isError ? TerminalText.visible(text) : Self.oneLine(text))\n")
     }
@@ -48,7 +50,7 @@ struct Diagnostics: Sendable {
     status.write((terminal.isError ? TerminalText.visible(line) : Self.oneLine(line)) + "\n")
   }
 
-  /// Shows a heading or another complete line.
+  /// Shows a heading or another complete line, where all is as it was wanted.
   func show(_ line: String) {
     if !isQuiet { status.write(line) }
   }

@@ -34,7 +34,7 @@ final class PreloadReport {
   var showsBar: Bool { diagnostics.hasRedrawnLine }
 
   /// Whether anything is shown of a step: its line, its failure, or its object.
-  var showsSteps: Bool { isJSON || !diagnostics.isQuiet }
+  var showsSteps: Bool { isJSON || diagnostics.saysFailures }
 
   /// Redraws the bar.
   func show(_ progress: PreloadProgress) {
@@ -96,7 +96,7 @@ final class PreloadReport {
   }
 
   private func say(_ step: LaunchOutcome.Step, _ error: DataServiceError?) {
-    if diagnostics.isQuiet { return }
+    guard diagnostics.saysFailures else { return }
     let url = url(of: step)
     if let error {
       diagnostics.say("\(url): \(Diagnostics.joined(error.message, error.advice))")

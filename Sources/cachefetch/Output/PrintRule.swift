@@ -16,11 +16,14 @@ enum PrintRule {
   ///   policies nothing follows, even if the load continues into the store.
   static func stored(_ mode: PrintMode, mayBecomeFresh: Bool) -> Action {
     switch mode {
-    case .both, .stored, .changed: .print
+    case .both, .stored: .print
     case .last: mayBecomeFresh ? .hold : .print
-    case .fresh, .none: .skip
+    case .fresh, .changed, .none: .skip
     }
   }
+
+  /// Whether the stored body is shown in place of a fresh one that may not be.
+  static func standsIn(_ mode: PrintMode) -> Bool { [.both, .stored, .last].contains(mode) }
 
   /// For a fresh delivery. No body is printed twice: an unchanged one only if the stored one was not printed.
   ///
@@ -32,7 +35,7 @@ enum PrintRule {
     return switch mode {
     case .both: isRepetition && !isRecord ? .skip : .print
     case .fresh, .last: .print
-    case .changed: isRepetition ? .skip : .print
+    case .changed: change == .unchanged ? .skip : .print
     case .stored, .none: .skip
     }
   }
@@ -46,9 +49,9 @@ enum PrintRule {
     }
   }
 
-  /// Whether a response may go into the file of `-o`: not an error page, and not one that a captive portal seems to
-  /// have sent.
-  static func fileTakes(status: Int, kept: DataService.Kept) -> Bool {
+  /// Whether a response may go into the file of `-o`, or be what `--one` prints: not an error page, and not one that a
+  /// captive portal seems to have sent.
+  static func isAnswer(status: Int, kept: DataService.Kept) -> Bool {
     status < 400 && kept != .no(.portal)
   }
 }

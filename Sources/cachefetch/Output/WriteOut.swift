@@ -18,7 +18,7 @@ struct WriteOut: Sendable, Equatable {
     case fileName = "filename_effective"
     case httpCode = "http_code"
     case httpVersion = "http_version"
-    case json, method
+    case json, method, printed
     case fieldCount = "num_headers"
     case redirects = "num_redirects"
     case responseCode = "response_code"
@@ -49,6 +49,8 @@ struct WriteOut: Sendable, Equatable {
     /// `stored`, `fresh` or `failure`: the last delivery.
     var delivery = ""
     var error: DataServiceError?
+    /// `stored`, `fresh`, `both` or `none`: which bodies were printed.
+    private(set) var printed = "none"
     /// How many bytes of body the origin sent, decoded, if they were counted.
     var received: Int64?
     private let began = ContinuousClock.now
@@ -62,6 +64,12 @@ struct WriteOut: Sendable, Equatable {
     mutating func take(_ head: DataService.ResponseHead, _ delivery: String) {
       self.head = head
       self.delivery = delivery
+    }
+
+    /// Notes that a delivery's body was printed.
+    mutating func note<Value>(printed delivery: DataService.Delivery<Value>) {
+      let kind = if case .stored = delivery { "stored" } else { "fresh" }
+      printed = printed == "none" || printed == kind ? kind : "both"
     }
 
     mutating func take(_ error: DataServiceError) {
@@ -166,7 +174,8 @@ struct WriteOut: Sendable, Equatable {
     of variable: Variable, _ transfer: Transfer, _ exitStatus: ExitStatus, file: String?
   ) -> String {
     let head = transfer.head
-    let status = head?.status ?? transfer.error?.status ?? 0
+    // The server's word: 0 where it was asked and did not answer.
+    let status = transfer.error.map { $0.status ?? 0 } ?? head?.status ?? 0
     switch variable {
     case .contentType: return head?.fields["Content-Type"] ?? ""
     case .delivery: return transfer.delivery
@@ -177,6 +186,7 @@ struct WriteOut: Sendable, Equatable {
     case .httpVersion: return head?.version ?? "0"
     case .json: return json(transfer, exitStatus, file: file)
     case .method: return transfer.method
+    case .printed: return transfer.printed
     case .fieldCount: return String(head?.fields.all.count ?? 0)
     case .redirects: return String(head?.redirects ?? 0)
     case .scheme: return String(transfer.url.prefix { $0 != ":" })

@@ -11,7 +11,7 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
   case storedOnly = 3
   /// Nothing the policy allows could be delivered.
   case nothing = 4
-  /// `--fail`, `--fail-with-body` or `-o`, and the last delivered status is 400 or more.
+  /// `--one`, `--fail`, `--fail-with-body` or `-o`, and a status of 400 or more is all there was.
   case httpFailure = 22
   /// Bad usage.
   case usage = 64
@@ -46,30 +46,40 @@ struct LoadOutcome: Sendable, Hashable {
     /// With the stored delivery, or not yet.
     case none
     case fresh(status: Int)
-    /// With a failure; `storeIsUnusable` if the store failed, not the network.
-    case failure(storeIsUnusable: Bool)
+    /// With a failure; `storeIsUnusable` if the store failed, not the network; with the status that it was, if any.
+    case failure(storeIsUnusable: Bool, status: Int?)
   }
 
   /// The HTTP status of the stored delivery, if there was one.
   var storedStatus: Int?
   var end = End.none
-  /// Whether the file of `-o` was left unchanged because the newest response must not replace it.
+  /// Whether the newest response was kept out of the file of `-o`, or not printed, since it is no answer.
   var leavesFile = false
 
   /// The status of this load alone.
-  func exitStatus(failsOnStatus: Bool) -> ExitStatus {
+  ///
+  /// - Parameter isStaleFine: Whether a stored response in place of a fresh one is a success in an outage.
+  func exitStatus(failsOnStatus: Bool, isStaleFine: Bool = false) -> ExitStatus {
+    let hasStored = storedStatus.map { $0 < 400 } ?? false
     switch end {
     case .fresh(let status):
-      if failsOnStatus, status >= 400 { return .httpFailure }
-      guard leavesFile else { return .success }
-      return storedStatus.map { $0 < 400 } ?? false ? .storedOnly : .httpFailure
-    case .failure(let storeIsUnusable):
-      if storedStatus != nil { return .storedOnly }
+      guard leavesFile || failsOnStatus && status >= 400 else { return .success }
+      return hasStored ? standIn(isStaleFine, for: status) : .httpFailure
+    case .failure(let storeIsUnusable, let status):
+      if storedStatus != nil { return standIn(isStaleFine, for: status) }
+      if failsOnStatus, let status, status >= 400 { return .httpFailure }
       return storeIsUnusable ? .inputOutput : .nothing
     case .none:
       guard let storedStatus else { return .nothing }
       return storedStatus >= 400 && (failsOnStatus || leavesFile) ? .httpFailure : .success
     }
+  }
+
+  /// The status where the stored response was delivered in place of a fresh one of that status, or of none.
+  private func standIn(_ isStaleFine: Bool, for status: Int?) -> ExitStatus {
+    // A revoked token or a removed page is no outage.
+    let isRefusal = status.map { (400..<500).contains($0) && ![408, 429].contains($0) } ?? false
+    return isStaleFine && !isRefusal ? .success : .storedOnly
   }
 }
 
