@@ -7,13 +7,20 @@ declare -A completion=(
 program=bin/cachefetch
 manual=share/man/man1/cachefetch.1
 
+# Where the files are put is $root: the prefix, below DESTDIR if there is one.
+stage=${DESTDIR-}
 prefix=/usr/local
-[ -w "$prefix/bin" ] || prefix=$HOME/.local
+[ -n "$stage" ] || [ -w "$prefix/bin" ] || prefix=$HOME/.local
+usage() { say "error: $* (usage: scripts/${0##*/} [--prefix DIR])"; exit 64; }
 while [ $# -gt 0 ]; do
   case $1 in
-    --prefix) [ $# -ge 2 ] || die "--prefix needs a folder"; prefix=$2; shift 2 ;;
+    --prefix) [ $# -ge 2 ] || usage "--prefix needs a folder"; prefix=$2; shift 2 ;;
     --prefix=*) prefix=${1#--prefix=}; shift ;;
-    *) die "unknown argument: $1 (usage: ${0##*/} [--prefix DIR])" ;;
+    -h | --help) exec "scripts/${0##*/}" --help ;;
+    *) usage "unknown argument: $1" ;;
   esac
 done
+[ -n "$prefix" ] || usage "--prefix needs a folder"
 case $prefix in /*) ;; *) prefix=$OLDPWD/$prefix ;; esac
+case $stage in '' | /*) ;; *) stage=$OLDPWD/$stage ;; esac
+root=$stage$prefix
