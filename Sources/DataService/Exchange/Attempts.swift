@@ -93,6 +93,7 @@ struct Attempts {
     if case .success(let outcome) = result, let asked = outcome.answer.retryAfter {
       exchange.owe((pause(asked), outcome.answer.responder))
     }
+    if case .failure(let error) = result { exchange.trouble = error }
     core.trace("retrying in \(delay.clampedNanoseconds / 1_000_000) ms after \(result.reason)")
     exchange.tell(.retrying(after: delay, because: result.kind, status: result.status))
     if let status = result.status { core.configuration.onWait?(prepared.shownURL, delay, status) }

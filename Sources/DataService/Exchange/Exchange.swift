@@ -46,6 +46,8 @@ final class Exchange: Sendable {
     var queuedAt: Int64?
     /// The pause whose end the exchange waits for, which nobody else knows of.
     var owed: Owed?
+    /// The failure after which another attempt is waited for.
+    var trouble: DataServiceError?
     /// The tier's question, ticket and row for this exchange.
     var tier = ExchangeTier()
   }
@@ -240,6 +242,12 @@ final class Exchange: Sendable {
       if isFresh { state.hasAsked = true }
       return isFresh
     }
+  }
+
+  /// The failure after which another attempt is waited for, or is under way.
+  var trouble: DataServiceError? {
+    get { state.withLock { $0.trouble } }
+    set { state.withLock { $0.trouble = newValue } }
   }
 
   /// Notes the pause whose end is waited for: whoever ends the wait records it, for all processes.

@@ -55,7 +55,9 @@ struct LoadState<Value: Sendable> {
   /// The exchange's answer, and its comparison with a row that the store returned later.
   private(set) var answer: Answer?
   var lateChange: DataService.Change?
-  private var exchange: (any AnyExchange)?
+  private(set) var exchange: (any AnyExchange)?
+  /// Why the exchange had no answer yet when the deadline passed.
+  var trouble: DataServiceError?
   /// Whether the exchange has announced that nothing more will be written.
   private var isCommitted = false
   /// Whether the exchange has handed over its result; its writes may still be under way.
@@ -273,9 +275,10 @@ struct LoadState<Value: Sendable> {
     case .deliverNotStored:
       delivery = .failure(storeError ?? plan.notStored(unfit), lastKnown: nil)
     case .deliverDeadline:
+      let remedy = plan.prepared.isRepeatable ? Remedy.longerDeadline : .lookFirst
       let error = DataServiceError(
-        .timeout(.deadline), "no fresh response within the deadline",
-        remedy: plan.prepared.isRepeatable ? .longerDeadline : .lookFirst)
+        .timeout(.deadline), "no fresh response within the deadline" + (trouble.map { ": \($0.message)" } ?? ""),
+        remedy: trouble?.remedy ?? remedy)
       delivery = .failure(error, lastKnown: stored)
     case .end:
       if !isCancelled { outbox.append(.output(.end)) }

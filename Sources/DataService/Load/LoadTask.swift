@@ -95,7 +95,8 @@ final class LoadTask<Value: Sendable>: AnyLoad {
 
   /// Falls back on the stored response, unless another process has signed its account out since the lookup.
   private func deadlinePassed() {
-    let accountID = state.withLock { $0.accountID }
+    let (accountID, exchange) = state.withLock { ($0.accountID, $0.exchange) }
+    if let trouble = exchange?.trouble { state.withLock { $0.trouble = trouble } }
     guard let accountID, !prepared.key.account.isEmpty else { return handle(.deadlinePassed) }
     Task(executorPreference: core.thread) { [self] in
       let isRevoked = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in

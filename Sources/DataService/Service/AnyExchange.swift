@@ -19,6 +19,8 @@ protocol AnyExchange: AnyObject, Sendable {
   var accountID: Int64? { get }
   /// The row of the tier that stands in for a stored one, once the tier has answered with one.
   var tierRow: Box<StoredResponse>? { get }
+  /// The failure of the last attempt, while another is waited for or under way.
+  var trouble: DataServiceError? { get }
   /// Starts the work; called once.
   func start()
   /// Adds a load; `false` if that load can no longer join the exchange.

@@ -38,6 +38,7 @@ struct RequestArguments {
     request.tags = VerbSet.fetching.contains(VerbSet(arguments.verb)) ? arguments.texts(.tag) : []
     request.isPinned = arguments.has(.pin)
     request.onlineWait = arguments.duration(.waitOnline)
+    request.maxStale = arguments.duration(.maxStale)
     if arguments.has(.ignorePath) { request.changeRule = .json(ignoring: try Self.pointers(arguments)) }
     request.acceptedMediaTypes = try Self.mediaTypes(arguments)
     Self.setLimits(of: &request, arguments)

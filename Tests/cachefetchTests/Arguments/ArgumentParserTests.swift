@@ -69,9 +69,40 @@ import TestTurns
     #expect(try parse("-d", "-1", "http://a/").text(.data) == "-1")
   }
 
-  @Test func `repeatable options keep their order, others are refused twice`() throws {
+  @Test func `repeatable options keep their order, of others the last counts`() throws {
     #expect(try parse("-H", "a: 1", "-H", "b: 2", "http://a/").texts(.header) == ["a: 1", "b: 2"])
-    #expect(failure(["-m", "1s", "--timeout", "2s", "http://a/"])?.message == "--timeout is given twice")
+    #expect(try parse("-m", "1s", "--timeout", "2s", "http://a/").duration(.timeout) == .seconds(2))
+    #expect(try parse("--print", "both", "--print=last", "http://a/").text(.print) == "last")
+    let loud = try parse("-q", "-v", "http://a/")
+    #expect(loud.has(.verbose) && !loud.has(.quiet))
+    let quiet = try parse("-v", "-s", "http://a/")
+    #expect(quiet.has(.quiet) && !quiet.has(.verbose))
+  }
+
+  @Test func `curl's options for what is done anyway mean what they mean there`() throws {
+    let arguments = try parse("-fsSL", "--compressed", "--url", "http://a/", "--location", "--url=http://b/")
+    #expect(arguments.operands == ["http://a/", "http://b/"] && arguments.verb == .get)
+    #expect(arguments.options.map(\.name) == [.fail, .quiet, .showError])
+    let followed = try parse("--no-location", "--no-compressed", "http://a/", "-L", "--compressed")
+    #expect(followed.options.isEmpty)
+    #expect(failure(["--url"])?.line == "--url has no value; write --url URL, or the URL alone")
+  }
+
+  @Test func `what an alias of get chooses is no matter to a verb that changes nothing`() throws {
+    for verb in ["list", "show", "stats", "explain", "diff", "doctor"] {
+      let operands = ["show", "explain", "diff"].contains(verb) ? ["http://a/"] : []
+      let words = ["-1", "--stale-ok", "--print", "last", "--max-stale", "1d", verb] + operands
+      #expect(try ArgumentParser.parse(words).options.isEmpty, "\(verb)")
+      #expect(
+        failure([verb, "-1"] + operands)?.line
+          == "-1 does not apply to \(verb); see cachefetch help \(verb)")
+    }
+    for words in [["rm", "http://a/"], ["preload", "http://a/"], ["watch", "http://a/"], ["sign-out"]] {
+      let line = "-1 does not apply to \(words[0]); see cachefetch help \(words[0])"
+      #expect(failure(["-1"] + words)?.line == line)
+    }
+    // It is no part of what an alias chooses.
+    #expect(failure(["--keep-anyway", "list"])?.message == "--keep-anyway does not apply to list")
   }
 
   @Test(
@@ -82,16 +113,11 @@ import TestTurns
       (["delete"], "“delete” is neither a verb nor a URL; did you mean “rm”?"),
       (["--offlin", "http://a/"], "there is no option --offlin; did you mean --offline?"),
       (["--max-aeg", "1s", "http://a/"], "there is no option --max-aeg; did you mean --max-age?"),
-      (
-        ["-L", "http://a/"],
-        "there is no option -L; redirects are followed anyway; --no-location stops that"
-      ),
       (["--zzzzzz"], "there is no option --zzzzzz; see cachefetch help"),
       (["list", "-j"], "there is no option -j; see cachefetch help list"),
       (["list", "-Z"], "-Z does not apply to list; see cachefetch help list"),
       (["--offline=yes", "http://a/"], "--offline takes no value; write --offline alone"),
       (["http://a/", "-o"], "-o has no value; write -o FILE"),
-      (["-q", "-v", "http://a/"], "-q and -v cannot be combined; leave one of them out"),
       (["list", "--offline"], "--offline does not apply to list; see cachefetch help list"),
       ([], "missing URL…; usage: cachefetch URL…"),
       (["diff"], "missing URL; usage: cachefetch diff URL"),
@@ -150,12 +176,11 @@ import TestTurns
   @Test(
     "What curl has and this has not is answered with the remedy",
     arguments: [
-      "-r", "-C", "-K", "-N", "-4", "-6", "-s", "-S", "-L", "-O", "-b", "-A", "-e", "-T", "-F",
+      "-r", "-C", "-K", "-N", "-4", "-6", "-O", "-b", "-A", "-e", "-T", "-F",
       "--retry-delay",
-      "--url", "--http2", "-c", "-J", "-U", "-E", "-a", "-g", "-D", "-R", "-0", "--range", "--continue-at",
-      "--config", "--no-buffer", "--ipv4", "--ipv6", "--silent", "--show-error", "--location",
-      "--remote-name",
-      "--cookie", "--user-agent", "--referer", "--upload-file", "--form", "--max-time", "--compressed",
+      "--http2", "-c", "-J", "-U", "-E", "-a", "-g", "-D", "-R", "-0", "--range", "--continue-at",
+      "--config", "--no-buffer", "--ipv4", "--ipv6", "--remote-name",
+      "--cookie", "--user-agent", "--referer", "--upload-file", "--form", "--max-time",
       "--data-raw", "--netrc-file", "--netrc-optional", "--noproxy", "--proxy-user", "--digest",
       "--oauth2-bearer", "--parallel-max", "--max-redirs", "--max-filesize", "--url-query",
       "--next", "--etag-compare", "-z", "--connect-to", "--location-trusted", "--preproxy", "--proto",

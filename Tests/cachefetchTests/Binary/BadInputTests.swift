@@ -79,8 +79,7 @@ import TestTurns
     Refused(["--offline=x", "http://a/"], "--offline takes no value", "write --offline alone"),
     Refused(["--policy", "none", "http://a/"], "invalid value “none” for --policy", "stored-only"),
     Refused(
-      ["--offline", "--deadline", "1s", "http://a/"], "--offline and --deadline cannot be combined",
-      "give one of"),
+      ["--background", "--deadline", "1s", "http://a/"], "--background has a policy of its own", "--max-age D"),
     Refused(["-o", "a", "http://a/", "http://b/"], "-o takes the body of one URL", "once for each"),
     Refused(["list", "--pin"], "--pin does not apply to list", "cachefetch help list"),
     Refused(["lst"], "“lst” is neither a verb nor a URL", "“list”"),

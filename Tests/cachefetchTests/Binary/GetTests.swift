@@ -68,7 +68,7 @@ import TestTurns
     let plain = try await shell.run(origin.url)
     #expect(plain.outputText == "onegone" && plain.status == 0)
     let failing = try await shell.run("-f", origin.url)
-    #expect(failing.outputText == "one" && failing.status == 22)
+    #expect(failing.outputText == "one" && failing.status == 3)
     #expect(try await shell.run("--offline", origin.url).outputText == "one")
   }
 

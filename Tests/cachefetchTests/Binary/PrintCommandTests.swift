@@ -10,7 +10,7 @@ import TestTurns
     "Each mode of --print prints the deliveries that it names",
     arguments: [
       ("both", "onetwo", "one", "one"), ("stored", "one", "one", "one"), ("fresh", "two", "one", ""),
-      ("last", "two", "one", "one"), ("changed", "onetwo", "one", "one"), ("none", "", "", ""),
+      ("last", "two", "one", "one"), ("changed", "two", "", ""), ("none", "", "", ""),
     ])
   func prints(mode: String, changed: String, unchanged: String, down: String) async throws {
     let shell = try Shell()
@@ -95,6 +95,14 @@ import TestTurns
     #expect(quiet.status == 22 && quiet.errors.isEmpty)
     origin.answer(.ok("one"))
     #expect(try await shell.run("-f", origin.url).errors.isEmpty)
+    // Once something is stored, that is what was delivered.
+    origin.answer(.status(status, "gone"))
+    let stored = try await shell.run("-f", origin.url)
+    #expect(stored.status == 3 && stored.outputText == "one")
+    #expect(
+      stored.errorText == "cachefetch: \(origin.url): answered \(words); the stored response is printed instead\n")
+    let both = try await shell.run("--fail-with-body", origin.url)
+    #expect(both.status == 3 && both.outputText == "onegone")
   }
 
   @Test func `a binary body comes out as it went in`() async throws {

@@ -174,7 +174,7 @@ import TestTurns
     }
     for words in [
       ["-u", "basic-s3cret"], ["-H", "X-Api-Key field-s3cret"], ["-H", "X-Api-Key: field-s3cret\nx: y"],
-      ["-H", "Bad Name: field-s3cret"], ["-u", "a:basic-s3cret", "-u", "b:basic-s3cret"],
+      ["-H", "Bad Name: field-s3cret"],
       ["-u", "a:basic-s3cret", "-H", "Authorization: bearer-s3cret"],
       ["-x", "nonsense://bob:proxy-s3cret@h"],
     ] {

@@ -12,18 +12,45 @@ import TestTurns
   @Test func `each policy has its spelling`() throws {
     #expect(try plan("http://a/").policy == .storedThenFresh)
     #expect(try plan("--offline", "http://a/").policy == .storedOnly)
-    #expect(try plan("--max-age", "5m", "http://a/").policy == .storedElseFresh(.seconds(300)))
+    #expect(try plan("--max-age", "5m", "http://a/").policy == .storedElseFresh(.seconds(300), nil))
     #expect(try plan("--deadline", "2s", "http://a/").policy == .freshElseStored(.seconds(2)))
     #expect(try plan("--policy", "fresh-only", "http://a/").policy == .freshOnly)
     #expect(try plan("--policy", "fresh-else-stored", "http://a/").policy == .freshElseStored(nil))
     #expect(try plan("--policy", "http", "http://a/").policy == .http)
+    #expect(
+      try plan("--max-age", "5m", "--deadline", "1s", "http://a/").policy
+        == .storedElseFresh(.seconds(300), .seconds(1)))
+  }
+
+  @Test(
+    "Of policies the last counts, and --offline yields to --policy alone",
+    arguments: [
+      (["--policy", "http", "--max-age", "1s"], .storedElseFresh(.seconds(1), nil)),
+      (["--max-age", "1s", "--policy", "http"], .http),
+      (["--max-age", "1s", "--max-age", "2s"], .storedElseFresh(.seconds(2), nil)),
+      (["--deadline", "1s", "--policy", "fresh-only"], .freshOnly),
+      (["--offline", "--max-age", "1s"], .storedOnly), (["--max-age", "1s", "--offline"], .storedOnly),
+      (["--offline", "--deadline", "1s"], .storedOnly), (["--offline", "--policy", "http"], .http),
+      (["--policy", "http", "--offline"], .storedOnly),
+      (["--offline", "--policy", "http", "--deadline", "1s"], .freshElseStored(.seconds(1))),
+    ] as [([String], PolicyChoice)])
+  func lastPolicy(words: [String], expected: PolicyChoice) throws {
+    #expect(PolicyChoice.chosen(try ArgumentParser.parse(words + ["http://a/"])) == expected)
+  }
+
+  @Test func `--one prints one body, unless --print, --json or -o say what is printed`() throws {
+    let one = try plan("-1", "http://a/")
+    #expect(one.print == .last && one.form.isOne && one.form.failsOnStatus && !one.isStaleFine)
+    for words in [["--print", "both"], ["--json"], ["-o", "/dev/null"]] {
+      let other = try GetArguments(try ArgumentParser.parse(["-1", "--stale-ok"] + words + ["http://a/"]))
+      #expect(other.print == .both && !other.form.isOne && other.form.failsOnStatus && other.isStaleFine)
+    }
   }
 
   @Test(
     "Combinations that make no sense are refused",
     arguments: [
-      ["--offline", "--max-age", "1m"], ["--offline", "--deadline", "1m"], ["--policy", "http", "--offline"],
-      ["--max-age", "1m", "--deadline", "1m"], ["--policy", "stored-else-fresh"],
+      ["--policy", "stored-else-fresh"],
       ["--policy", "http", "--keep-anyway"],
       ["-o", "f", "http://b/"], ["--json", "-i"], ["--background", "--offline"],
       ["--background", "-d", "x"], ["--background", "-X", "DELETE"],
@@ -63,7 +90,9 @@ import TestTurns
       (["--print", "fresh", "--policy", "stored-only"], "with --policy stored-only,"),
       (["--print", "stored", "--policy", "fresh-only"], "--print stored prints nothing"),
       (["--print", "none", "-o", "f"], "--print none and -o"),
-      (["--background", "--max-age", "1s"], "policy of its own"),
+      (["--print", "changed", "--offline"], "with --offline,"),
+      (["--background", "--deadline", "1s"], "policy of its own"),
+      (["--background", "--max-age", "1s", "--deadline", "1s"], "policy of its own"),
       (["--background", "-X", "PUT"], "--background would send PUT"),
       (["-X", "HEAD"], "-X HEAD prints nothing, since the response to HEAD has no body; write -I"),
       (["-X", "HEAD", "-o", "f"], "write -I"),
@@ -79,7 +108,7 @@ import TestTurns
       ["--print", "none", "-o", "-"], ["-o", "-", "http://b/"], ["--background", "-X", "PUT", "--read"],
       ["-X", "HEAD", "-i"], ["-X", "HEAD", "--json"], ["-X", "HEAD", "-w", "x"], ["-X", "HEAD", "-v"],
       ["-X", "HEAD", "--print", "none"], ["-I"],
-      ["--background"], ["--background", "-X", "OPTIONS"], ["--keep-anyway"], ["--policy", "http"],
+      ["--background"], ["--background", "--max-age", "1s"], ["--background", "-X", "OPTIONS"], ["--keep-anyway"], ["--policy", "http"],
     ])
   func taken(words: [String]) {
     #expect(failure(words) == nil, "\(failure(words) ?? "")")
@@ -92,6 +121,7 @@ import TestTurns
     #expect(try plan("--print", "last", "http://a/").print == .last && plan("-Z4", "http://a/").parallel == 4)
     #expect(try plan("-w", "%{url}", "http://a/").writeOut?.parts == [.variable(.url)])
     #expect(try plan("-H", "Cache-Control: only-if-cached", "http://a/").isOnlyIfCached)
+    #expect(try plan("--background", "--max-age", "1m", "http://a/").backgroundAge == .seconds(60))
     let left = try plan("--background", "http://a/")
     #expect(left.policy == .storedOnly && left.background?.words.first == "get")
     #expect(

@@ -38,7 +38,7 @@ import TestTurns
 
   @Test func `-f fails at a status of 400, and at none below`() {
     #expect(status(.missing, answered: 400, failsOnStatus: true) == .httpFailure)
-    #expect(status(.stored, answered: 404, failsOnStatus: true) == .httpFailure)
+    #expect(status(.stored, answered: 404, failsOnStatus: true) == .storedOnly)
     #expect(status(.missing, answered: 399, failsOnStatus: true) == .nothing)
     #expect(status(.missing, failsOnStatus: true) == .nothing)
     #expect(status(.missing, answered: 404) == .nothing && status(.stored, answered: 404) == .storedOnly)

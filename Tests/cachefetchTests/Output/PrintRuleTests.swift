@@ -8,7 +8,7 @@ import TestTurns
   @Test(
     "a stored body is printed at once, held back where a fresh one may be last, or skipped",
     arguments: [
-      (.both, .print), (.stored, .print), (.changed, .print), (.last, .hold), (.fresh, .skip), (.none, .skip),
+      (.both, .print), (.stored, .print), (.changed, .skip), (.last, .hold), (.fresh, .skip), (.none, .skip),
     ] as [(PrintMode, PrintRule.Action)])
   func stored(mode: PrintMode, expected: PrintRule.Action) {
     #expect(PrintRule.stored(mode, mayBecomeFresh: true) == expected)
@@ -24,7 +24,8 @@ import TestTurns
     #expect(fresh(.changed) == .skip && fresh(.last) == .print && fresh(.fresh) == .print)
     #expect(fresh(.changed, isRecord: true) == .skip)
     #expect(fresh(.stored) == .skip && fresh(.none) == .skip)
-    #expect(PrintRule.fresh(.changed, .changed, isRecord: false, wasStoredPrinted: true) == .print)
+    #expect(fresh(.changed, false) == .skip)
+    #expect(PrintRule.fresh(.changed, .changed, isRecord: false, wasStoredPrinted: false) == .print)
   }
 
   @Test func `a failure's object is printed where no stored one takes its place`() {
@@ -38,10 +39,10 @@ import TestTurns
     #expect(PrintRule.failure(.none, wasStoredPrinted: false) == .skip)
   }
 
-  @Test func `the file takes no error's page and no portal's`() {
+  @Test func `neither the file nor --one takes an error's page or a portal's`() {
     #expect(
-      PrintRule.fileTakes(status: 200, kept: .yes) && PrintRule.fileTakes(status: 399, kept: .no(.status)))
-    #expect(!PrintRule.fileTakes(status: 400, kept: .no(.status)))
-    #expect(!PrintRule.fileTakes(status: 200, kept: .no(.portal)))
+      PrintRule.isAnswer(status: 200, kept: .yes) && PrintRule.isAnswer(status: 399, kept: .no(.status)))
+    #expect(!PrintRule.isAnswer(status: 400, kept: .no(.status)))
+    #expect(!PrintRule.isAnswer(status: 200, kept: .no(.portal)))
   }
 }

@@ -76,7 +76,7 @@ import TestTurns
     #expect(
       json.hasPrefix(
         #"1:{"content_type":null,"delivery":null,"errormsg":null,"exitcode":4,"filename_effective":"out","http_code":0,"#
-          + #""http_version":"0","method":"GET","num_headers":0,"num_redirects":0,"response_code":0,"scheme":"http","#
+          + #""http_version":"0","method":"GET","printed":"none","num_headers":0,"num_redirects":0,"response_code":0,"scheme":"http","#
           + #""size_download":0,"time_total":0."#), "\(json)")
     #expect(
       json.hasSuffix(#","url":"http://a.example/x","url_effective":"http://a.example/x","urlnum":1}"#))

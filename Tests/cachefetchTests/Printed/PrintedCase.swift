@@ -4,7 +4,8 @@ struct PrintedCase: Sendable, CustomStringConvertible {
     case standard, offline, freshOnly, deadline, maxAge, http
   }
 
-  enum Print: String, CaseIterable, Sendable { case both, stored, fresh, last, changed, none }
+  /// `one` stands for `--one`, without `--print`.
+  enum Print: String, CaseIterable, Sendable { case both, stored, fresh, last, changed, none, one }
 
   enum Form: String, CaseIterable, Sendable { case pipe, file, json, include, fail, terminal }
 
@@ -71,7 +72,11 @@ struct PrintedCase: Sendable, CustomStringConvertible {
     case .maxAge: words += ["--max-age", state.row == .fresh ? "1h" : "0s", "-m", time]
     case .http: words += ["--policy", "http", "-m", time]
     }
-    if print != .both || form == .json { words += ["--print", print.rawValue] }
+    if print == .one {
+      words += ["-1"]
+    } else if print != .both || form == .json {
+      words += ["--print", print.rawValue]
+    }
     switch form {
     case .pipe, .terminal: break
     case .file: words += ["-o", "out"]

@@ -135,36 +135,46 @@ struct PrintedModel {
 
   private var isRefused: Bool {
     switch (asked.print, asked.policy) {
-    case (.fresh, .offline), (.stored, .freshOnly): true
+    case (.fresh, .offline), (.changed, .offline), (.stored, .freshOnly): true
     case (.none, _): asked.form == .file
     default: false
     }
   }
 
-  /// Whether what is stored is shown in place of an error's page, though the policy does not deliver both.
-  private var isBroughtOut: Bool {
-    asked.print == .last && hasRow && [.deadline, .maxAge].contains(asked.policy)
+  /// Whether what is stored is delivered in place of an error's page, though the policy does not deliver both.
+  private var isBroughtOut: Bool { hasRow && [.deadline, .maxAge].contains(asked.policy) }
+
+  /// Whether `--one` says what is printed, and not the exit status alone.
+  private var isOne: Bool { asked.print == .one && asked.form != .json && asked.form != .file }
+
+  private var print: PrintedCase.Print { asked.print == .one ? isOne ? .last : .both : asked.print }
+
+  /// Whether a fresh response is kept from standard output, or from the file.
+  private func isWithheld(status: Int, isPortal: Bool) -> Bool {
+    if asked.form == .file || isOne { return status >= 400 || isPortal }
+    return asked.form == .fail && status >= 400
   }
 
   private mutating func take(_ delivery: Delivery) {
     switch delivery {
     case .stored:
-      isStoredHeld = asked.print == .last
-      if [.both, .stored, .changed].contains(asked.print) { show(delivery) }
+      isStoredHeld = print == .last
+      if [.both, .stored].contains(print) { show(delivery) }
     case .fresh(let status, _, let change, let isPortal):
       let isLeft = asked.form == .file && (status >= 400 || isPortal)
-      let isHidden = asked.form == .fail && status >= 400
+      let isHidden = isWithheld(status: status, isPortal: isPortal)
       let isRepeated = change == .unchanged && wasStoredShown
-      if isLeft || isHidden, isStoredHeld || isBroughtOut {
+      if isHidden, isStoredHeld || isBroughtOut && [.both, .stored, .last].contains(print) {
         show(.stored)
         introduce(delivery)
       } else {
-        switch asked.print {
+        switch print {
+        case .last where isOne && isHidden: introduce(delivery)
         case .both where !isRepeated || asked.form == .json: show(delivery)
-        case .changed where !isRepeated: show(delivery)
+        case .changed where change != .unchanged: show(delivery)
         case .both, .changed: introduce(delivery)
         case .fresh, .last: show(delivery)
-        case .stored, .none: break
+        case .stored, .none, .one: break
         }
       }
       isStoredHeld = false
@@ -172,7 +182,10 @@ struct PrintedModel {
         let content = wasStoredShown ? "has the stored response" : "is left as it is"
         say([isPortal ? "captive portals" : "answered \(status)", "“out” \(content)"])
       } else if isHidden {
-        say(["answered \(status)", "its body is not printed"])
+        let rest = wasStoredShown ? "the stored response is printed instead" : "its body is not printed"
+        say([isPortal ? "captive portals" : "answered \(status)", rest])
+      } else if asked.print == .one, status >= 400 {
+        say(["answered \(status)"])
       }
     case .failure(let saying):
       if isStoredHeld { show(.stored) }
@@ -180,10 +193,10 @@ struct PrintedModel {
       introduce(delivery)
       say([saying], isFailure: true)
       let isObjectShown =
-        switch asked.print {
+        switch print {
         case .both, .fresh, .changed: true
         case .last, .stored: !hasShown
-        case .none: false
+        case .none, .one: false
         }
       if asked.form == .json, isObjectShown {
         result.output += "failure\n"
@@ -194,8 +207,17 @@ struct PrintedModel {
 
   private mutating func end() {
     if isStoredHeld { show(.stored) }
-    if result.status == 0, !hasShown, asked.print == .stored || asked.print == .fresh {
+    if result.status == 0, !hasShown, isLeftOut {
       say(["--print \(asked.print.rawValue) printed nothing"])
+    }
+  }
+
+  /// Whether it has to be said why nothing is printed.
+  private var isLeftOut: Bool {
+    switch print {
+    case .stored, .fresh: true
+    case .changed: !asksServer
+    default: false
     }
   }
 
@@ -243,9 +265,9 @@ struct PrintedModel {
     switch deliveries.last {
     case .failure: return hasStored ? 3 : 4
     case .fresh(let status, _, _, let isPortal):
-      if asked.form == .fail, status >= 400 { return 22 }
-      if asked.form == .file, status >= 400 || isPortal { return hasStored || isBroughtOut ? 3 : 22 }
-      return 0
+      let isFailure = asked.print == .one && status >= 400
+      guard isFailure || isWithheld(status: status, isPortal: isPortal) else { return 0 }
+      return hasStored || isBroughtOut && isWithheld(status: status, isPortal: isPortal) ? 3 : 22
     case .stored, nil: return 0
     }
   }

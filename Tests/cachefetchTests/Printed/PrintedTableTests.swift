@@ -47,7 +47,7 @@ import TestTurns
 
   @Test func `there are twenty-one states and thousands of combinations`() {
     #expect(Set(PrintedCase.states.map(\.path)).count == 21)
-    #expect(PrintedCase.all.count == 21 * 6 * 6 * 6)
+    #expect(PrintedCase.all.count == 21 * 6 * 7 * 6)
   }
 
   private static func differences(

@@ -10,7 +10,8 @@ import TestTurns
       (LoadOutcome(storedStatus: nil, end: .fresh(status: 200)), false, .success),
       (LoadOutcome(storedStatus: nil, end: .fresh(status: 503)), false, .success),
       (LoadOutcome(storedStatus: 200, end: .fresh(status: 404)), false, .success),
-      (LoadOutcome(storedStatus: 200, end: .fresh(status: 404)), true, .httpFailure),
+      (LoadOutcome(storedStatus: 200, end: .fresh(status: 404)), true, .storedOnly),
+      (LoadOutcome(storedStatus: nil, end: .fresh(status: 404)), true, .httpFailure),
       (LoadOutcome(storedStatus: nil, end: .fresh(status: 399)), true, .success),
       (LoadOutcome(storedStatus: nil, end: .fresh(status: 400)), true, .httpFailure),
       (LoadOutcome(storedStatus: 200, end: .none), false, .success),
@@ -19,24 +20,44 @@ import TestTurns
       (LoadOutcome(storedStatus: 404, end: .none), true, .httpFailure),
       (LoadOutcome(storedStatus: 399, end: .fresh(status: 404), leavesFile: true), false, .storedOnly),
       (LoadOutcome(storedStatus: 400, end: .fresh(status: 404), leavesFile: true), false, .httpFailure),
-      (LoadOutcome(storedStatus: 200, end: .failure(storeIsUnusable: false)), false, .storedOnly),
-      (LoadOutcome(storedStatus: 200, end: .failure(storeIsUnusable: false)), true, .storedOnly),
-      (LoadOutcome(storedStatus: nil, end: .failure(storeIsUnusable: false)), false, .nothing),
-      (LoadOutcome(storedStatus: nil, end: .failure(storeIsUnusable: true)), false, .inputOutput),
+      (LoadOutcome(storedStatus: 200, end: .failure(storeIsUnusable: false, status: nil)), false, .storedOnly),
+      (LoadOutcome(storedStatus: 200, end: .failure(storeIsUnusable: false, status: nil)), true, .storedOnly),
+      (LoadOutcome(storedStatus: nil, end: .failure(storeIsUnusable: false, status: nil)), false, .nothing),
+      (LoadOutcome(storedStatus: nil, end: .failure(storeIsUnusable: true, status: nil)), false, .inputOutput),
       (LoadOutcome(storedStatus: nil, end: .none), false, .nothing),
       (LoadOutcome(storedStatus: nil, end: .fresh(status: 404), leavesFile: true), false, .httpFailure),
       (LoadOutcome(storedStatus: 200, end: .fresh(status: 404), leavesFile: true), false, .storedOnly),
-      (LoadOutcome(storedStatus: 200, end: .fresh(status: 404), leavesFile: true), true, .httpFailure),
+      (LoadOutcome(storedStatus: 200, end: .fresh(status: 404), leavesFile: true), true, .storedOnly),
+      (LoadOutcome(end: .failure(storeIsUnusable: false, status: 503)), true, .httpFailure),
+      (LoadOutcome(end: .failure(storeIsUnusable: false, status: 503)), false, .nothing),
       (LoadOutcome(storedStatus: 404, end: .fresh(status: 404), leavesFile: true), false, .httpFailure),
       (LoadOutcome(storedStatus: nil, end: .fresh(status: 200), leavesFile: true), false, .httpFailure),
       (LoadOutcome(storedStatus: 404, end: .none, leavesFile: true), false, .httpFailure),
       (
-        LoadOutcome(storedStatus: 200, end: .failure(storeIsUnusable: false), leavesFile: true), false,
+        LoadOutcome(storedStatus: 200, end: .failure(storeIsUnusable: false, status: nil), leavesFile: true), false,
         .storedOnly
       ),
     ] as [(LoadOutcome, Bool, Status)])
   func one(outcome: LoadOutcome, failsOnStatus: Bool, expected: Status) {
     #expect(outcome.exitStatus(failsOnStatus: failsOnStatus) == expected)
+  }
+
+  @Test(
+    "--stale-ok: a stored response that stands in is a success in an outage, and in no other case",
+    arguments: [
+      (nil, .success), (503, .success), (500, .success), (408, .success), (429, .success), (200, .success),
+      (401, .storedOnly), (403, .storedOnly), (404, .storedOnly), (410, .storedOnly),
+    ] as [(Int?, Status)])
+  func staleIsFine(status: Int?, expected: Status) {
+    let failed = LoadOutcome(storedStatus: 200, end: .failure(storeIsUnusable: false, status: status))
+    #expect(failed.exitStatus(failsOnStatus: true, isStaleFine: true) == expected)
+    #expect(failed.exitStatus(failsOnStatus: true) == .storedOnly)
+    if let status, status >= 400 {
+      let answered = LoadOutcome(storedStatus: 200, end: .fresh(status: status))
+      #expect(answered.exitStatus(failsOnStatus: true, isStaleFine: true) == expected)
+      let alone = LoadOutcome(end: .fresh(status: status))
+      #expect(alone.exitStatus(failsOnStatus: true, isStaleFine: true) == .httpFailure)
+    }
   }
 
   @Test(
