@@ -14,13 +14,15 @@ README.md.
 
 A section begins with a line of its block: the first, or, of blocks that begin alike, one that the others do not have. The
 sections have the order of the blocks, so that each belongs to the next block with that line. A block fenced as `sh`,
-`console` or `tmux` has a section; another may have one. The section's second line is one of these:
+`console`, `tmux`, `cron` or `dockerfile` has a section; another may have one. The section's second line is one of these:
     holds                  the block is run; below stands what must hold in each situation that the page's words imply
     shown on a terminal    the block is fenced as `console` and shows its output; below stands, a line for each command,
                            what is done before it. Times and ages are not compared; an `exit status N` is
     shown in a pipe        the same
     not run: WHY           the block cannot run
     file NAME              the block is put into the home of the blocks after it
+Of a `tmux` block what stands in #(…) is run, of a `cron` block what stands behind the times, of a `dockerfile` block what
+stands behind RUN and CMD.
 A Swift block is compiled; it is run where its section says what holds. Lines of claims that begin with # are comments.
 
 Before the colon stands what is done to the world, in order. `nothing stored` and `stored` begin with a new home (and what
@@ -107,6 +109,10 @@ class Checker:
             script = block.text
             if block.kind == "tmux":  # It runs what stands in #(…).
                 script = re.search(r"#\((.*)\)", block.text)[1] + "\n"
+            elif block.kind == "cron":
+                script = re.sub(r"^(\S+ ){5}", "", block.text, flags=re.M)
+            elif block.kind == "dockerfile":
+                script = re.sub(r"^(RUN|CMD) ", "", block.text, flags=re.M)
             elif block.kind == "swift":  # Compiled already, as a program named for its page and line.
                 script = f"{program_of(block)}   # {' '.join(BLOCK_URL.findall(block.text))}\n"
             if block.page.endswith("recipes.md"):

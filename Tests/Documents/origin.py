@@ -23,7 +23,9 @@ def body(path, edition):
         return b"\x89PNG\r\n\x1a\n\x00\x00edition %d\xff\xfe" % edition
     if name.endswith(".txt") or name.endswith(".html"):
         return f"{name}, edition {edition}\n".encode()
-    content = {"name": name, "edition": edition, "items": [f"item {edition}"], "text": f"edition {edition}"}
+    page = path.partition("?page=")[2]
+    items = [f"item {page}.{edition}" if page else f"item {edition}"]
+    content = {"name": name, "edition": edition, "items": items, "text": f"edition {edition}"}
     return (json.dumps(content) + "\n").encode()
 
 
@@ -163,6 +165,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         content, tag = body(self.path, edition), f'"{edition}"'
         fields = [("ETag", tag), ("Content-Type", media_type(self.path))]
         fields.append(("Cache-Control", "no-cache" if host == "127.0.0.1" else "max-age=60"))
+        if self.path.endswith("/user.json"):  # Any token is good but one.
+            fields.append(("Vary", "Accept, Authorization"))
+            if (self.headers.get("Authorization") or "Bearer revoked") == "Bearer revoked":
+                return self.reply(401, b"who are you?\n", [("Content-Type", "text/plain")])
+        before, page, number = self.path.partition("?page=")
+        if page and int(number) < 3:
+            fields.append(("Link", f'<https://{host}{before}?page=1>; rel="first", '
+                                   f'<https://{host}{before}?page={int(number) + 1}>; rel="next"'))
         if tag in (self.headers.get("If-None-Match") or ""):
             return self.reply(304, b"", fields)
         if mode == "cut off":

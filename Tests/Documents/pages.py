@@ -6,7 +6,7 @@ import re
 FOLDER = pathlib.Path("Tests/Documents")
 EXAMPLES = FOLDER / "examples.claims"
 #: What is said of a block that is run, by the word behind its fence.
-SAID = {"sh": "holds", "tmux": "holds", "swift": "holds", "console": "shown"}
+SAID = {"sh": "holds", "tmux": "holds", "cron": "holds", "dockerfile": "holds", "swift": "holds", "console": "shown"}
 DURATION = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -119,7 +119,7 @@ def page(path):
         drop_lost(found[index:])
         if rest and rest[0].is_of(block):
             block.section = rest.pop(0).beside(block)
-        elif block.kind in ("sh", "console", "tmux"):
+        elif block.kind in SAID and block.kind != "swift":
             first, where = block.text.split("\n")[0], f"before {rest[0].place}" if rest else f"at the end of {claims}"
             mistakes.append(f"{block.place}: nothing is said of this block: begin a section with “== {first}” {where}")
     drop_lost([])
