@@ -55,16 +55,13 @@ struct ArgumentParser {
     {
       operands.append(word)
     } else {
-      let names = Verb.allCases.map(\.rawValue)
-      let meant = [
-        "remove": "rm", "delete": "rm", "clear": "rm", "purge": "rm", "prune": "rm",
-        "ls": "list", "cat": "show",
-        "version": "--version",
-      ]
-      let near = Suggestion.nearest(to: word, among: names + meant.keys.sorted())
+      let isMethod = word.allSatisfy { $0.isUppercase }
       throw UsageError(
         "“\(word)” is neither a verb nor a URL",
-        near.map { "did you mean “\(meant[$0] ?? $0)”?" } ?? "see cachefetch help, or write https://\(word)")
+        isMethod
+          ? "write -X \(word) URL"
+          : Suggestion.verb(word).map { "did you mean “\($0)”?" }
+            ?? "see cachefetch help, or write https://\(word)")
     }
   }
 

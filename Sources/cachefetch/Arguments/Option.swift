@@ -98,60 +98,98 @@ struct Option: Sendable {
   }
 }
 
+/// What options are about: the headings of `help get`.
+enum OptionGroup: String, CaseIterable, Sendable {
+  case answer = "which answer"
+  case printed = "what is printed"
+  case request = "the request"
+  case identity = "who I am"
+  case network = "network, TLS, proxy"
+  case store = "the store"
+  case selection = "which entries"
+  case other = "help"
+}
+
 /// Every option by the name it is written with, in the order help shows them.
 enum OptionName: String, CaseIterable, Sendable {
-  case method = "request"
-  case head, header, data
-  case dataBinary = "data-binary"
-  case dataURLEncode = "data-urlencode"
-  case asQuery = "get"
-  case user, netrc, read, account, key, tag, pin
+  // Which answer.
   case one
   case staleOK = "stale-ok"
   case policy, offline
   case maxAge = "max-age"
   case deadline
   case maxStale = "max-stale"
+  case background
   case waitOnline = "wait-online"
-  case keepAnyway = "keep-anyway"
-  case print
-  case ignorePath = "ignore-path"
-  case include, json, output, fail
+  case accept
+  // What is printed.
+  case print, include, json, output, fail
   case failWithBody = "fail-with-body"
   case writeOut = "write-out"
-  case accept, quiet
+  case ignorePath = "ignore-path"
+  case quiet
   case showError = "show-error"
   case verbose
+  // The request.
+  case method = "request"
+  case head, header, data
+  case dataBinary = "data-binary"
+  case dataURLEncode = "data-urlencode"
+  case asQuery = "get"
+  case read, key
   case noLocation = "no-location"
-  case background, parallel
+  // Who I am.
+  case account, user, netrc, cert
+  case keyFile = "key-file"
+  case secretField = "secret-field"
+  case secretParameter = "secret-parameter"
+  // Network, TLS, proxy.
+  case parallel
   case connectTimeout = "connect-timeout"
   case timeout, retry
   case maxBody = "max-body"
-  case proxy, cacert, cert
-  case keyFile = "key-file"
-  case insecure, resolve
+  case proxy, cacert, insecure, resolve
   case unixSocket = "unix-socket"
-  case secretField = "secret-field"
-  case secretParameter = "secret-parameter"
   case http11 = "http1.1"
   case noCompressed = "no-compressed"
   case noSandbox = "no-sandbox"
+  // The store.
+  case store, pin, tag
+  case keepAnyway = "keep-anyway"
   case tier
   case noTier = "no-tier"
-  case store, every
-  case untilChanged = "until-changed"
-  case onFailure = "on-failure"
+  // Which entries.
   case stale
   case olderThan = "older-than"
   case host, prefix
   case largerThan = "larger-than"
-  case status, type, sort, reverse, limit
-  case exact, bytes, rows
-  case fleet, yes, repair
+  case status, type, exact
+  // Of single verbs.
+  case every
+  case untilChanged = "until-changed"
+  case onFailure = "on-failure"
+  case sort, reverse, limit, bytes, rows, pause, fleet, yes, repair
   case newFleetKey = "new-fleet-key"
   case help, version
 
   /// The option with this spelling. `init(rawValue:)` would first build a table of all options, for one or two
   /// lookups.
   static func named(_ name: String) -> OptionName? { allCases.first { $0.rawValue == name } }
+
+  /// The last option of each group.
+  private static let ends: [(last: OptionName, group: OptionGroup)] = [
+    (.accept, .answer), (.verbose, .printed), (.noLocation, .request), (.secretParameter, .identity),
+    (.noSandbox, .network), (.noTier, .store), (.exact, .selection), (.version, .other),
+  ]
+
+  /// What it is about.
+  var group: OptionGroup {
+    var place = OptionName.allCases[...]
+    for (last, group) in Self.ends {
+      guard let end = place.firstIndex(of: last) else { break }
+      if place[...end].contains(self) { return group }
+      place = place[(end + 1)...]
+    }
+    return .other
+  }
 }

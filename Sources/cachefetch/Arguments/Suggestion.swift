@@ -1,9 +1,9 @@
 /// Suggests a known name for an unknown one.
 enum Suggestion {
   /// The nearest of `candidates`, if it is close enough to be a typing error: one edit for short names, two or three
-  /// for longer.
+  /// for long ones.
   static func nearest(to name: String, among candidates: [String]) -> String? {
-    let allowed = max(1, min(3, name.count / 3))
+    let allowed = max(1, min(3, name.drop { $0 == "-" }.count / 4))
     var best: (name: String, distance: Int)?
     for candidate in candidates {
       let distance = editDistance(Array(name.utf8), Array(candidate.utf8))
@@ -15,13 +15,22 @@ enum Suggestion {
     return longer.count == 1 ? longer[0] : nil
   }
 
+  /// The verb that a word probably means.
+  static func verb(_ word: String) -> String? {
+    let meant = [
+      "remove": "rm", "delete": "rm", "clear": "rm", "purge": "rm", "prune": "rm", "ls": "list",
+      "cat": "show",
+      "unpin": "unmark --pin", "untag": "unmark --tag TAG", "version": "--version",
+    ]
+    let near = nearest(to: word, among: Verb.allCases.map(\.rawValue) + meant.keys.sorted())
+    return near.map { meant[$0] ?? $0 }
+  }
+
   /// The equivalent here of an option of curl, wget or another program.
   static func foreign(_ option: String) -> String? {
     switch option {
-    case "-L", "--location": "redirects are followed anyway; --no-location stops that"
-    case "-s", "--silent", "-sS", "-S", "--show-error", "--no-progress-meter": "use -q to suppress messages"
+    case "--no-progress-meter": "use -q to suppress messages"
     case "--max-time": "use -m or --timeout"
-    case "--compressed": "compressed responses are asked for anyway; --no-compressed stops that"
     case "-b", "--cookie", "-c", "--cookie-jar": "there is no cookie jar; send -H 'Cookie: NAME=VALUE'"
     case "-A", "--user-agent": "use -H 'User-Agent: …'"
     case "-e", "--referer": "use -H 'Referer: …'"
@@ -35,7 +44,6 @@ enum Suggestion {
     case "-4", "-6", "--ipv4", "--ipv6": "both are tried; --resolve HOST:PORT:ADDRESS names an address"
     case "--retry-delay", "--retry-max-time": "retries pause as long as they should; use --retry N and -m D"
     case "--retry-connrefused", "--retry-all-errors": "--retry N covers every transient failure"
-    case "--url": "give the URL as an operand"
     case "--http2", "--http2-prior-knowledge", "--http3": "HTTP/2 is used where the server has it"
     case "-0", "--http1.0": "use --http1.1"
     case "--parallel-max": "use --parallel N"
@@ -43,12 +51,23 @@ enum Suggestion {
     case "--netrc-file": "set $NETRC to the file and use -n"
     case "--netrc-optional": "use -n"
     case "--no-cache", "--refresh", "--fresh": "use --policy fresh-only"
-    case "--cached", "--stored", "--cache-only", "--only-cached": "use --offline"
-    case "--ttl", "--max-stale": "use --max-age D"
+    case "--cached", "--stored", "--cache-only", "--only-cached", "--only-if-cached": "use --offline"
+    case "--ttl": "use --max-age D"
+    case "--stale-if-error": "use --one --stale-ok"
+    case "--stale-while-revalidate", "--swr": "use --background, with --max-age D if you like"
+    case "--cache", "--cache-dir", "--db", "--database": "use --store PATH"
+    case "--interval": "use watch --every D"
+    case "--force": "use --yes"
+    case "--dry-run": "use list with the same options: it shows what rm would remove"
+    case "--exec", "--on-change": "write cachefetch watch --json URL | while read -r change; do …; done"
+    case "--last": "use --one, or --print last"
+    case "--pretty": "pipe it into jq"
+    case "--count": "count the lines of list: | wc -l"
+    case "--wait": "use --wait-online D"
     case "--data-raw": "use -d; where the data begin with @, put them into a file and write -d @FILE"
     case "--data-ascii": "use -d"
     case "--url-query": "use -G with --data-urlencode"
-    case "--oauth2-bearer": "use -H 'Authorization: Bearer …', or -H @FILE"
+    case "--oauth2-bearer", "--bearer": "use -H 'Authorization: Bearer …', or -H @FILE"
     case "--basic": "-u is Basic authentication"
     case "--digest", "--ntlm", "--negotiate", "--anyauth", "-a": "only Basic authentication (-u) is supported"
     case "-E": "use --cert FILE"
@@ -74,7 +93,8 @@ enum Suggestion {
     case "--http0.9": "responses older than HTTP/1.0 are refused"
     case "--hsts", "--alt-svc": "leave it out; write https:// where it is wanted"
     case "--limit-rate", "--rate": "there is no limit of speed; --parallel N says how many are under way"
-    case "--speed-limit", "-Y", "--speed-time", "-y": "use -m or --timeout"
+    case "--speed-limit", "-Y", "--speed-time": "use -m or --timeout"
+    case "-y": "use --yes where rm asks; for curl's -y use -m"
     case "--capath": "set $SSL_CERT_DIR"
     case "--raw": "use --no-compressed"
     case "--stderr": "write 2> FILE"

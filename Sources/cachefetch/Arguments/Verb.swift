@@ -1,6 +1,6 @@
 /// The command's verbs.
 enum Verb: String, CaseIterable, Sendable {
-  case get, preload, watch, diff, explain, list, show, rm, unpin, untag
+  case get, preload, watch, diff, explain, list, show, rm, unmark
   case signOut = "sign-out"
   case stats, limits, doctor, export
   case `import` = "import"
@@ -16,11 +16,11 @@ enum Verb: String, CaseIterable, Sendable {
     case .preload: "PLAN | LIST | URL… | -"
     case .diff, .explain: "URL"
     case .show: "URL | --key KEY"
-    case .rm, .unpin, .untag: "[URL…]"
+    case .rm, .unmark: "[URL…]"
     case .list, .signOut, .stats, .limits, .doctor: ""
     case .export, .import: "FILE"
     case .completions: "bash|zsh|fish"
-    case .help: "[VERB|manual]"
+    case .help: "[VERB|tier|manual]"
     }
   }
 
@@ -30,7 +30,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .get, .watch, .preload, .completions: 1...Int.max
     case .diff, .explain, .export, .import: 1...1
     case .show: 0...1
-    case .rm, .unpin, .untag: 0...Int.max
+    case .rm, .unmark: 0...Int.max
     case .list, .signOut, .stats, .limits, .doctor: 0...0
     case .help: 0...1
     }
@@ -47,8 +47,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .list: "list stored responses"
     case .show: "print a stored response, without using the network"
     case .rm: "remove stored responses"
-    case .unpin: "let stored responses be evicted again that --pin protects"
-    case .untag: "take a tag from stored responses"
+    case .unmark: "remove the pin or tags from stored responses"
     case .signOut: "securely erase everything stored for an account"
     case .stats: "show how much traffic and time the store has saved"
     case .limits: "show or set how large the store may become"
@@ -56,7 +55,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .export: "write a portable copy of the store"
     case .import: "add the responses of a portable copy to the store"
     case .completions: "print the completion script for a shell"
-    case .help: "show help for the command or a verb, or the manual page"
+    case .help: "show help for the command, a verb or sharing (tier), or the manual page"
     }
   }
 
@@ -68,11 +67,11 @@ enum Verb: String, CaseIterable, Sendable {
         ("cachefetch https://example.com/news.json", "the stored response at once, then the fresh one"),
         ("cachefetch --offline https://example.com/news.json", "the stored one, without using the network"),
         (
-          "cachefetch --max-age 5m --print last https://example.com/news.json | jq .",
-          "uses the network only if the stored one is older"
+          "cachefetch --one --max-age 5m https://example.com/news.json | jq .",
+          "one body; asks the server only if the stored one is older"
         ),
         (
-          "cachefetch --deadline 2s --print last https://example.com/news.json",
+          "cachefetch --one --deadline 2s https://example.com/news.json",
           "the fresh one if it comes in time, else the stored one"
         ),
       ]
@@ -106,8 +105,11 @@ enum Verb: String, CaseIterable, Sendable {
           "not what is stored of it for accounts, or with -k"
         ),
       ]
-    case .unpin: [("cachefetch unpin --host example.com", "what of it was stored with --pin")]
-    case .untag: [("cachefetch untag --tag demo", "the entries stay, without the tag")]
+    case .unmark:
+      [
+        ("cachefetch unmark --pin --host example.com", "the limits of the store apply to them again"),
+        ("cachefetch unmark --tag demo", "the entries stay, without the tag"),
+      ]
     case .signOut: [("cachefetch sign-out --account alice", "leaves nothing of alice in the file")]
     case .stats: [("cachefetch stats --json", "the counts by account and host")]
     case .limits:
@@ -127,62 +129,36 @@ struct VerbSet: OptionSet, Sendable, Hashable {
 
   init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  init(_ verb: Verb) {
-    self =
-      switch verb {
-      case .get: .get
-      case .preload: .preload
-      case .watch: .watch
-      case .diff: .diff
-      case .explain: .explain
-      case .list: .list
-      case .show: .show
-      case .rm: .rm
-      case .unpin: .unpin
-      case .untag: .untag
-      case .signOut: .signOut
-      case .stats: .stats
-      case .limits: .limits
-      case .doctor: .doctor
-      case .export: .export
-      case .import: .import
-      case .completions: .completions
-      case .help: .help
-      }
-  }
+  init(_ verb: Verb) { rawValue = 1 << UInt32(Verb.allCases.firstIndex(of: verb) ?? 0) }
 
-  static let get = VerbSet(rawValue: 1 << 0)
-  static let preload = VerbSet(rawValue: 1 << 1)
-  static let watch = VerbSet(rawValue: 1 << 2)
-  static let diff = VerbSet(rawValue: 1 << 3)
-  static let explain = VerbSet(rawValue: 1 << 4)
-  static let list = VerbSet(rawValue: 1 << 5)
-  static let show = VerbSet(rawValue: 1 << 6)
-  static let rm = VerbSet(rawValue: 1 << 7)
-  static let signOut = VerbSet(rawValue: 1 << 8)
-  static let stats = VerbSet(rawValue: 1 << 9)
-  static let doctor = VerbSet(rawValue: 1 << 10)
-  static let export = VerbSet(rawValue: 1 << 11)
-  static let `import` = VerbSet(rawValue: 1 << 12)
-  static let completions = VerbSet(rawValue: 1 << 13)
-  static let help = VerbSet(rawValue: 1 << 14)
-  static let limits = VerbSet(rawValue: 1 << 15)
-  static let unpin = VerbSet(rawValue: 1 << 16)
-  static let untag = VerbSet(rawValue: 1 << 17)
+  static let get = VerbSet(.get)
+  static let preload = VerbSet(.preload)
+  static let watch = VerbSet(.watch)
+  static let diff = VerbSet(.diff)
+  static let explain = VerbSet(.explain)
+  static let list = VerbSet(.list)
+  static let show = VerbSet(.show)
+  static let rm = VerbSet(.rm)
+  static let unmark = VerbSet(.unmark)
+  static let signOut = VerbSet(.signOut)
+  static let stats = VerbSet(.stats)
+  static let limits = VerbSet(.limits)
+  static let doctor = VerbSet(.doctor)
+  static let export = VerbSet(.export)
+  static let `import` = VerbSet(.import)
+  static let completions = VerbSet(.completions)
+  static let help = VerbSet(.help)
 
   /// Verbs that use the network.
   static let fetching: VerbSet = [.get, .preload, .watch, .diff]
   /// Verbs that name a request, if only to look it up.
   static let requesting: VerbSet = [.get, .preload, .watch, .diff, .explain, .show]
   /// Verbs that select rows.
-  static let selecting: VerbSet = [.list, .rm, .unpin, .untag, .export]
+  static let selecting: VerbSet = [.list, .rm, .unmark, .export]
   /// Those of them that URLs and the options of a key select for, too.
-  static let choosing: VerbSet = [.rm, .unpin, .untag]
+  static let choosing: VerbSet = [.rm, .unmark]
   /// Verbs that open the store.
-  static let storing: VerbSet = [
-    .get, .preload, .watch, .diff, .explain, .list, .show, .rm, .unpin, .untag, .signOut, .stats, .limits,
-    .doctor, .export, .import, .completions,
-  ]
+  static let storing = VerbSet.all.subtracting(.help)
   /// Verbs that change nothing.
   static let asking: VerbSet = [.list, .show, .stats, .explain, .diff, .doctor]
   /// Verbs that combine the outcomes of several loads.
@@ -190,5 +166,5 @@ struct VerbSet: OptionSet, Sendable, Hashable {
   /// Verbs that name a request but only look it up.
   static let offlineOnly: VerbSet = [.explain, .show]
   /// Every verb.
-  static let all = VerbSet(rawValue: (1 << 18) - 1)
+  static let all = VerbSet(rawValue: (1 << UInt32(Verb.allCases.count)) - 1)
 }

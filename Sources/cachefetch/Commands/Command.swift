@@ -6,6 +6,10 @@ enum Command {
   /// Runs a command line, without the program's name.
   static func run(_ words: [String]) -> ExitStatus {
     Signals.install()
+    if words.isEmpty {
+      Diagnostics().status.write(Typography.fitting(HelpCommand.overview()))
+      return .usage
+    }
     do throws(UsageError) {
       let arguments = try ArgumentParser.parse(words)
       Shown.learn(fields: arguments.texts(.secretField), parameters: arguments.texts(.secretParameter))
@@ -32,8 +36,7 @@ enum Command {
     case .show: try ShowCommand.run(arguments, diagnostics)
     case .list: try StoreCommands(arguments, diagnostics).list()
     case .rm: try StoreCommands(arguments, diagnostics).rm()
-    case .unpin: try StoreCommands(arguments, diagnostics).unpin()
-    case .untag: try StoreCommands(arguments, diagnostics).untag()
+    case .unmark: try StoreCommands(arguments, diagnostics).unmark()
     case .stats: StoreCommands(arguments, diagnostics).stats()
     case .limits: try StoreCommands(arguments, diagnostics).limits()
     case .doctor: try StoreCommands(arguments, diagnostics).doctor()

@@ -6,16 +6,27 @@ enum HelpCommand {
   static func run(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus {
     if arguments.has(.version) { return Output.write(Version.text(), diagnostics) }
     switch arguments.operands.first {
-    case nil: return Output.write(HelpText.overview(), diagnostics)
+    case nil: return Output.write(overview(), diagnostics)
     case "manual": return Output.write(Manual.text(), diagnostics)
+    case "tier":
+      return Output.write(
+        String(HelpText.text(HelpText.tier, width: Terminal.pagedWidth()).dropFirst()), diagnostics)
     case let name?:
       guard let verb = Verb.named(name) else {
-        let near = Suggestion.nearest(to: name, among: Verb.allCases.map(\.rawValue))
         throw UsageError(
-          "there is no verb “\(name)”", near.map { "did you mean “\($0)”?" } ?? "see cachefetch help")
+          "there is no verb “\(name)”",
+          Suggestion.verb(name).map { "did you mean “\($0)”?" } ?? "see cachefetch help")
       }
       return Output.write(HelpText.verb(verb, width: Terminal.pagedWidth()), diagnostics)
     }
+  }
+
+  /// The first screen, with `~` for the user's folder in the store's path.
+  static func overview() -> String {
+    let path = StoreLocation.path(Arguments(verb: .help, options: [], operands: []))
+    let home = (Environment.value("HOME") ?? "") + "/"
+    let isAtHome = home.hasPrefix("/") && home != "/" && path.hasPrefix(home)
+    return HelpText.overview(store: TerminalText.visible(isAtHome ? "~/" + path.dropFirst(home.count) : path))
   }
 }
 

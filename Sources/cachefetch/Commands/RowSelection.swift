@@ -23,7 +23,7 @@ struct RowSelection {
     throws(UsageError)
   {
     if let account = arguments.text(.account) { selection.accounts = [account] }
-    selection.tag = arguments.text(.tag)
+    if arguments.verb != .unmark { selection.tag = arguments.text(.tag) }
     if let host = arguments.text(.host) {
       selection.host = try Self.host(host)
       selection.isAnyPort = !Self.namesPort(host)
@@ -40,7 +40,7 @@ struct RowSelection {
     isStale = arguments.has(.stale)
     status = try arguments.text(.status).map { (text) throws(UsageError) in try StatusSelection(text) }
     type = try arguments.text(.type).map { (text) throws(UsageError) in try TypeSelection(text) }
-    if arguments.texts(.tag).count > 1 {
+    if arguments.texts(.tag).count > 1, arguments.verb != .unmark {
       throw UsageError(
         "--tag is given twice, and entries are selected by one", "run the command once for each")
     }

@@ -81,46 +81,49 @@ struct StoreCommands {
 }
 
 extension StoreCommands {
-  /// `unpin`.
-  func unpin() throws(UsageError) -> ExitStatus {
-    let service = service
-    return try change("unpin", done: "unpinned") { (some) throws(DataServiceError) in
-      try await service.unpin(some)
+  /// `unmark`: takes the pin or tags from the selected entries, which stay, and says how many there were.
+  func unmark() throws(UsageError) -> ExitStatus {
+    let (tags, takesPin, service) = (arguments.texts(.tag), arguments.has(.pin), service)
+    guard takesPin || !tags.isEmpty else {
+      throw UsageError(
+        "nothing says what to take from the entries", "write --pin, or --tag TAG as list shows it")
     }
-  }
-
-  /// `untag`.
-  func untag() throws(UsageError) -> ExitStatus {
-    guard let tag = arguments.text(.tag) else {
-      throw UsageError("untag needs a tag", "write --tag TAG, as cachefetch list shows it")
-    }
-    let service = service
-    return try change("untag", done: "untagged") { (some) throws(DataServiceError) in
-      try await service.untag(some, tag)
-    }
-  }
-
-  /// Changes the selected entries, which stay, and says how many there were to change.
-  private func change(
-    _ verb: String, done: String,
-    _ work: @escaping @Sendable (EntrySelection) async throws(DataServiceError) -> Int
-  ) throws(UsageError) -> ExitStatus {
     let selection = try RowSelection(arguments, now: now, key: key)
-    try selection.requireSome(to: verb)
+    // A tag alone selects the entries that have it.
+    if takesPin { try selection.requireSome(to: "unmark") }
     if let missing = missing() { return missing }
-    return run { () async throws(DataServiceError) -> (Int, Bool) in
-      let entries = try await self.entries(selection)
-      return (try await selection.inBatches(entries, work), entries.isEmpty)
-    } then: { count, isNone in
+    return run { () async throws(DataServiceError) -> (pins: Int, tags: Int, isNone: Bool) in
+      var (pins, taken, isNone) = (0, 0, true)
+      if takesPin {
+        let entries = try await self.entries(selection)
+        isNone = entries.isEmpty
+        pins = try await selection.inBatches(entries) { (some) throws(DataServiceError) in
+          try await service.unpin(some)
+        }
+      }
+      for tag in tags {
+        var tagged = selection
+        tagged.selection.tag = tag
+        let entries = try await self.entries(tagged)
+        isNone = isNone && entries.isEmpty
+        taken += try await tagged.inBatches(entries) { (some) throws(DataServiceError) in
+          try await service.untag(some, tag)
+        }
+      }
+      return (pins, taken, isNone)
+    } then: { done in
       if arguments.has(.json) {
         var json = JSONWriter()
-        json.member(done, count)
+        if takesPin { json.member("unpinned", done.pins) }
+        if !tags.isEmpty { json.member("untagged", done.tags) }
         return Output.write(json.line(), diagnostics)
       }
-      if isNone {
+      if done.isNone {
         diagnostics.say("no stored entry matches")
       } else {
-        diagnostics.show("\(done) \(Words.entries(count))\n")
+        let pins = takesPin ? ["unpinned \(Words.entries(done.pins))"] : []
+        let taken = tags.isEmpty ? [] : ["removed \(Counted.text(done.tags, "tag"))"]
+        diagnostics.show((pins + taken).joined(separator: ", ") + "\n")
       }
       return .success
     }

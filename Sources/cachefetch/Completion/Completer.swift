@@ -132,7 +132,7 @@ struct Completer {
       return verbs + urls(prefix)
     case .get, .watch, .preload: return urls(prefix)
     case .diff, .explain: return state.operandCount == 0 ? urls(prefix) : []
-    case .rm, .unpin, .untag: return urls(prefix) + keys(prefix)
+    case .rm, .unmark: return urls(prefix) + keys(prefix)
     case .show: return state.operandCount == 0 ? urls(prefix) + keys(prefix) : []
     case .completions:
       return CompletionScript.Shell.allCases.map(\.rawValue).filter { $0.hasPrefix(prefix) }
@@ -140,7 +140,10 @@ struct Completer {
     case .help:
       return
         (Verb.allCases.map { Candidate(text: $0.rawValue, help: $0.summary) }
-        + [Candidate(text: "manual", help: "the manual page")]).filter { $0.text.hasPrefix(prefix) }
+        + [
+          Candidate(text: "tier", help: "sharing responses through Redis"),
+          Candidate(text: "manual", help: "the manual page"),
+        ]).filter { $0.text.hasPrefix(prefix) }
     case .list, .signOut, .stats, .limits, .doctor, .export, .import: return []
     }
   }

@@ -2,7 +2,10 @@
 enum Manual {
   /// The whole page.
   static func text() -> String {
-    ([head, verbs, options, notes, environment, exitStatus, examples, ending] as [String]).joined()
+    ([
+      head, verbs, options, text(Verb.allCases.flatMap(\.notes) + HelpText.tier + more), exitStatus, examples,
+      ending,
+    ] as [String]).joined()
   }
 
   private static let head = """
@@ -36,6 +39,11 @@ enum Manual {
     .Fl -offline
     writes.
     .Pp
+    In a script,
+    .Fl -one
+    writes one body, never an error page, and the exit status says which:
+    0 fresh, 3 stored, 4 or 22 nothing.
+    .Pp
     Durations are written
     .Ql 500ms ,
     .Ql 30s ,
@@ -62,26 +70,28 @@ enum Manual {
     return text + ".El\n"
   }
 
-  /// The notes on single verbs, each verb in its own section.
-  private static var notes: String {
+  /// Notes, each heading with its section.
+  private static func text(_ notes: [Note]) -> String {
     var text = ""
-    for verb in Verb.allCases {
-      var begins = false
-      for note in verb.notes {
-        switch note {
-        case .heading(let heading):
-          text += ".Sh \(escaped(heading.uppercased()))\n"
-          begins = true
-        case .paragraph(let words):
-          let sentences = words.split(separator: ". ").map { sentence(String($0)) }
-          text += (begins ? "" : ".Pp\n") + sentences.joined()
-          begins = false
-        case .literal(let lines):
-          text += ".Bd -literal -offset indent\n" + lines.map { escaped($0) + "\n" }.joined() + ".Ed\n"
-        }
+    var begins = false
+    for note in notes {
+      switch note {
+      case .heading(let heading): text += ".Sh \(escaped(heading.uppercased()))\n"
+      case .paragraph(let words): text += (begins ? "" : ".Pp\n") + sentences(words)
+      case .literal(let lines):
+        text += ".Bd -literal -offset indent\n" + lines.map { escaped($0) + "\n" }.joined() + ".Ed\n"
+      case .items(let items):
+        text +=
+          ".Bl -tag -width Ds\n"
+          + Note.items(in: items).map { ".It \(escaped($0.name))\n" + sentences($0.text) }.joined() + ".El\n"
       }
+      begins = if case .heading = note { true } else { false }
     }
     return text
+  }
+
+  private static func sentences(_ words: String) -> String {
+    words.split(separator: ". ").map { sentence(String($0)) }.joined()
   }
 
   private static func operands(of verb: Verb) -> String {
@@ -89,8 +99,14 @@ enum Manual {
   }
 
   private static var options: String {
-    var text = ".Sh OPTIONS\n.Bl -tag -width Ds\n"
+    var (text, group) = (
+      ".Sh OPTIONS\n.Ss \(escaped(OptionGroup.answer.rawValue))\n.Bl -tag -width Ds\n", OptionGroup.answer
+    )
     for option in Option.table {
+      if option.name.group != group {
+        group = option.name.group
+        text += ".El\n.Ss \(escaped(group.rawValue))\n.Bl -tag -width Ds\n"
+      }
       let value = option.placeholder.isEmpty ? "" : " Ar " + escaped(option.placeholder)
       let short = option.short.map { "Fl \($0) , " } ?? ""
       text += ".It \(short)Fl -\(escaped(option.name.rawValue))\(value)\n"
@@ -114,53 +130,81 @@ enum Manual {
     return Verb.allCases.filter { verbs.contains(VerbSet($0)) }.map(\.rawValue).joined(separator: ", ")
   }
 
-  private static let environment = """
-    .Sh ENVIRONMENT
-    .Bl -tag -width Ds
-    .It Ev CACHEFETCH_STORE
-    The store, where
-    .Fl -store
-    names none.
-    .It Ev CACHEFETCH_TIER
-    The server through which machines share responses, where
-    .Fl -tier
-    names none.
-    .It Ev XDG_CACHE_HOME
-    The user's cache folder, instead of
-    .Pa ~/.cache .
-    .It Ev http_proxy , https_proxy , all_proxy , no_proxy
-    The proxy, where
-    .Fl -proxy
-    names none.
-    .It Ev CURL_CA_BUNDLE , SSL_CERT_DIR , SSL_CERT_FILE
-    The certificate authorities to trust, as for curl, where
-    .Fl -cacert
-    names none.
-    .It Ev NETRC
-    The file that
-    .Fl -netrc
-    reads, instead of
-    .Pa ~/.netrc .
-    .It Ev COLUMNS
-    The width of help, where standard output is no terminal.
-    .It Ev LC_ALL , LC_CTYPE , LANG
-    Messages are in ASCII where the locale's character set is not UTF-8.
-    .It Ev NO_COLOR , TERM
-    No colours where
-    .Ev NO_COLOR
-    is set, or
-    .Ev TERM
-    is
-    .Ql dumb .
-    .El
-    .Sh FILES
-    .Bl -tag -width Ds
-    .It Pa ~/.cache/cachefetch/store.sqlite
-    The store.
-    Its lock file, digest key and write-ahead log stand beside it.
-    .El
+  /// What an offline reader needs besides: JSON, the variables of `-w`, the environment, the files.
+  private static let more: [Note] = [
+    .heading("JSON"),
+    .paragraph(
+      "With --json each delivery is an object on a line. A member is absent where it does not apply, its name never "
+        + "changes meaning, and later releases may add members:"),
+    .items(
+      """
+      delivery | “stored”, “fresh” or “failure”
+      url, response_url | the URL asked for; the URL that answered, after redirects
+      method, account, status | of the request and the response
+      fields | the headers as received, an array of [name, value]; of a stored response with Age and Cache-Status
+      body, body_base64 | the body as text if it is valid UTF-8, else in base64
+      body_bytes, body_omitted | its length; true if it is not in the object: in the file of -o, or over 16 MiB
+      stored_at, age_ms, stale | when it was received; its age; whether RFC 9111 calls it stale
+      elapsed_ms | the time from the start of the load to this delivery
+      change, revalidated | “new”, “changed” or “unchanged”; whether a 304 confirmed the stored body
+      kept, kept_reason | whether the response is stored now, and if not, why
+      source, shared, shared_reason | “tier” if it came from another machine; whether it is shared, and if not, why
+      error | an object with kind, message and hint. The kinds are \(kinds)
+      """),
+    .paragraph(
+      "preload writes url, delivery, state, status, change, kept and error for each request; watch writes deliveries; diff "
+        + "writes url, method, result, stored, fresh, changes (or text) and error; list what is stored: url or key, method, "
+        + "account, extra, variant, status, fields, body_bytes, stored_at, changed_at, used_at, age_ms, stale, pinned, "
+        + "imported, tags, damaged; stats counts for each account and host; doctor subject, severity, message and remedy; "
+        + "export and import verb, file, responses and left_out."),
+    .heading("write-out variables"),
+    .paragraph(
+      "-w FORMAT is written when a URL's load is over, with \\n, \\t, \\r and %% as in curl, and with these variables:"
+    ),
+    .items(
+      """
+      http_code, response_code | the status that the server has answered with, 000 if it has not
+      printed | which body was printed: stored, fresh, both or none
+      delivery, exitcode, errormsg | the last delivery's kind; this URL's exit status; the message of its failure
+      content_type, http_version, num_headers | of the newest response; %header{NAME} is one of its headers
+      size_download, time_total | bytes of body from the server, 0 for a stored one; seconds
+      url, url_effective, num_redirects | the URL given; the URL that answered; how many redirects were followed
+      method, scheme, urlnum, filename_effective | of the request; the number of the URL, from 0; the file of -o
+      json, stdout, stderr | all of them as an object; what follows goes to standard output or standard error
+      """),
+    .heading("environment"),
+    .items(
+      """
+      CACHEFETCH_STORE | the store, if --store names none; ~/ is the user's folder
+      CACHEFETCH_TIER | the Redis server through which machines share responses, if --tier names none
+      XDG_CACHE_HOME | the user's cache folder, instead of ~/.cache
+      http_proxy, https_proxy, all_proxy, no_proxy | the proxy, if --proxy names none
+      CURL_CA_BUNDLE, SSL_CERT_DIR, SSL_CERT_FILE | the certificate authorities to trust, if --cacert names none
+      NETRC | the file that --netrc reads, instead of ~/.netrc
+      COLUMNS | the width of help, if standard output is no terminal
+      LC_ALL, LC_CTYPE, LANG | messages are in ASCII if the locale's character set is not UTF-8
+      NO_COLOR, TERM | no colours if NO_COLOR is set, or TERM is dumb
+      """),
+    .heading("files"),
+    .paragraph(
+      "A store is one SQLite file, by default ~/.cache/cachefetch/store.sqlite, with these beside it:"),
+    .items(
+      """
+      store.sqlite-wal, store.sqlite-shm | SQLite's write-ahead log and its index; -journal where memory cannot be shared
+      store.sqlite.lock | locks between processes, and when the store was last tidied
+      store.sqlite.key | the secret for the digests of credentials; entries of credentials are lost without it
+      store.sqlite.uses, store.sqlite.uses-taken | counts that are not yet in the store
+      store.sqlite.tier | counts of what was shared through Redis
+      store.sqlite.reserve | 1 MiB, given up when the disk is full
+      store.sqlite.damaged-DATE | a damaged store that was moved aside, two at most; .new and .repaired while one is repaired
+      """),
+  ]
 
-    """
+  /// The kinds of failures, as JSON names them.
+  private static let kinds =
+    "offline, dns, refused, unreachable, disconnected, timeout(…), tls(…), proxy, protocol, truncated, tooLarge, "
+    + "tooManyRedirects, status, paused, portal, mediaType, undecodable, signedOut, notStored, cancelled, libraryMissing, "
+    + "invalidRequest, store, corrupt, replaced, closed, other"
 
   private static var exitStatus: String {
     var text = ".Sh EXIT STATUS\n.Bl -tag -width Ds\n"

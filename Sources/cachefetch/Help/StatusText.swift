@@ -37,10 +37,10 @@ extension ExitStatus {
 
   private static func success(_ verb: Verb) -> String {
     switch verb {
-    case .get: "a fresh response of any status was delivered, or a stored one where no more was wanted"
-    case .preload: "every response was fetched and stored, or young enough not to be"
+    case .get: "a fresh response of any status was delivered, or a stored one if no more was wanted"
+    case .preload: "every response was fetched and stored, or was young enough already"
     case .watch: "a change was seen (--until-changed)"
-    case .diff: "the responses do not differ, or nothing was stored and the fresh one is now"
+    case .diff: "the responses do not differ, or the first one has been stored"
     case .doctor: "nothing is wrong"
     default: "success"
     }
@@ -58,7 +58,7 @@ extension ExitStatus {
   private static func storedOnly(_ verb: Verb) -> String? {
     switch verb {
     case .get: "a fresh response was wanted but could not be had; the stored one was delivered"
-    case .preload: "a response could not be fetched, or may not be stored; an earlier one is"
+    case .preload: "a response could not be fetched or stored, but an earlier one is stored"
     case .diff: "no fresh response could be had to compare with the stored one"
     default: nil
     }
@@ -67,8 +67,8 @@ extension ExitStatus {
   private static func nothing(_ verb: Verb) -> String? {
     switch verb {
     case .get: "nothing that the policy allows could be delivered"
-    case .preload: "a response could not be fetched, or may not be stored, and none is"
-    case .diff: "nothing could be had at all, or nothing was stored and the fresh response may not be"
+    case .preload: "a response could not be fetched or stored, and no earlier one is stored"
+    case .diff: "there is no response at all, or the first one may not be stored"
     case .show: "no stored response matches"
     case .export: "no stored response matches; the file is as it was"
     case .import: "the file has no response that was asked for, or the store has no room for them"
@@ -78,7 +78,7 @@ extension ExitStatus {
 
   private static func httpFailure(_ verb: Verb) -> String? {
     switch verb {
-    case .get: "--fail, --fail-with-body or -o is given and the last delivered status is 400 or more"
+    case .get: "--one, --fail, --fail-with-body or -o is given, and a status of 400 or more is all there was"
     case .preload: "--fail is given and a status is 400 or more"
     case .watch: "--fail is given and the server answered with a status of 400 or more"
     default: nil
@@ -100,7 +100,7 @@ extension ExitStatus {
         + "--background could not be started"
     case .watch, .completions, .help: "an output could not be written"
     case .diff: "the store could not be used the first time, or an output could not be written"
-    case .explain, .list, .show, .rm, .unpin, .untag, .signOut, .stats, .limits:
+    case .explain, .list, .show, .rm, .unmark, .signOut, .stats, .limits:
       "the store that is named is not there or could not be used, or an output could not be written"
     default: "the store could not be used, or an output could not be written"
     }

@@ -17,13 +17,31 @@ import TestTurns
   @Test(
     "A slip is one edit in a short name, up to three in a longer one",
     arguments: [
-      ("abc", ["abd"], "abd"), ("abc", ["ade"], nil), ("ab", ["ac"], "ac"), ("abcdef", ["abcdxy"], "abcdxy"),
-      ("abcdef", ["abcxyz"], nil), ("abcdefghi", ["abcdefxyz"], "abcdefxyz"),
-      ("abcdefghijkl", ["abcdefghwxyz"], nil), ("abcdef", ["abcdxy", "abcdex"], "abcdex"),
-      ("abcdef", ["abcdex", "abcdey"], "abcdex"), ("abcdef", ["abcdex", "abcdxy"], "abcdex"),
+      ("abc", ["abd"], "abd"), ("abc", ["ade"], nil), ("ab", ["ac"], "ac"),
+      ("abcdefgh", ["abcdefxy"], "abcdefxy"), ("abcdefg", ["abcdexy"], nil),
+      ("abcdefgh", ["abcdexyz"], nil), ("abcdefghijkl", ["abcdefghixyz"], "abcdefghixyz"),
+      ("abcdefghijkl", ["abcdefghwxyz"], nil), ("abcdefgh", ["abcdefxy", "abcdefgx"], "abcdefgx"),
+      ("abcdef", ["abcdex", "abcdey"], "abcdex"), ("abcdefgh", ["abcdefgx", "abcdefxy"], "abcdefgx"),
     ] as [(String, [String], String?)])
   func slip(name: String, candidates: [String], expected: String?) {
     #expect(Suggestion.nearest(to: name, among: candidates) == expected)
+  }
+
+  @Test(arguments: ["--last", "--wait", "--pretty", "--bearer", "--exec", "--count"])
+  func `what is only a little like an option is not taken for it`(option: String) {
+    let near = Suggestion.nearest(to: option, among: Option.table.map(\.spelling))
+    #expect(near == nil || near == "--wait-online")
+  }
+
+  @Test(
+    "A verb of another name is known",
+    arguments: [
+      ("unpin", "unmark --pin"), ("untag", "unmark --tag TAG"), ("ls", "list"), ("lits", "list"),
+      ("xyz", nil),
+    ]
+      as [(String, String?)])
+  func verb(word: String, verb: String?) {
+    #expect(Suggestion.verb(word) == verb)
   }
 
   @Test(
@@ -41,7 +59,11 @@ import TestTurns
     "What to write in place of an option of curl's does what that did",
     arguments: [
       ("--create-dirs", "mkdir -p"), ("--data-raw", "-d @FILE"), ("--data-ascii", "use -d"),
-      ("--remote-time", "leave it out"),
+      ("--remote-time", "leave it out"), ("--stale-if-error", "--stale-ok"), ("--swr", "--background"),
+      ("--only-if-cached", "--offline"), ("--ttl", "--max-age"), ("--cache-dir", "--store"),
+      ("--refresh", "fresh-only"),
+      ("--interval", "--every"), ("--force", "--yes"), ("--dry-run", "list"), ("--on-change", "while read"),
+      ("--last", "--one"), ("-y", "--yes"), ("--bearer", "Authorization"),
     ])
   func foreign(option: String, remedy: String) {
     #expect(Suggestion.foreign(option)?.contains(remedy) == true)

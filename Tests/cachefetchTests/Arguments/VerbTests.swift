@@ -19,7 +19,7 @@ import TestTurns
     arguments: [
       (.get, 1, nil), (.watch, 1, nil), (.preload, 1, nil), (.completions, 1, nil), (.diff, 1, 1),
       (.explain, 1, 1),
-      (.export, 1, 1), (.import, 1, 1), (.show, 0, 1), (.rm, 0, nil), (.unpin, 0, nil), (.untag, 0, nil),
+      (.export, 1, 1), (.import, 1, 1), (.show, 0, 1), (.rm, 0, nil), (.unmark, 0, nil),
       (.list, 0, 0), (.signOut, 0, 0),
       (.stats, 0, 0), (.limits, 0, 0), (.doctor, 0, 0), (.help, 0, 1),
     ] as [(Verb, Int, Int?)])

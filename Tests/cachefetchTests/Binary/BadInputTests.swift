@@ -79,14 +79,19 @@ import TestTurns
     Refused(["--offline=x", "http://a/"], "--offline takes no value", "write --offline alone"),
     Refused(["--policy", "none", "http://a/"], "invalid value “none” for --policy", "stored-only"),
     Refused(
-      ["--background", "--deadline", "1s", "http://a/"], "--background has a policy of its own", "--max-age D"),
+      ["--background", "--deadline", "1s", "http://a/"], "--background has a policy of its own", "--max-age D"
+    ),
     Refused(["-o", "a", "http://a/", "http://b/"], "-o takes the body of one URL", "once for each"),
     Refused(["list", "--pin"], "--pin does not apply to list", "cachefetch help list"),
     Refused(["lst"], "“lst” is neither a verb nor a URL", "“list”"),
-    Refused([], "missing URL", "usage: cachefetch"), Refused(["rm"], "nothing says", "name URLs"),
+    Refused(["-q"], "missing URL", "usage: cachefetch"), Refused(["rm"], "nothing says", "name URLs"),
     Refused(["sign-out"], "sign-out needs an account", "--account NAME"),
-    Refused(["unpin"], "nothing says what to unpin", "name URLs"),
-    Refused(["untag", "http://a/"], "untag needs a tag", "--tag TAG"),
+    Refused(["unmark", "--pin"], "nothing says what to unmark", "name URLs"),
+    Refused(["unmark", "http://a/"], "nothing says what to take", "--pin, or --tag TAG"),
+    Refused(["unpin", "http://a/"], "neither a verb", "did you mean “unmark --pin”?"),
+    Refused(["untag"], "neither a verb", "did you mean “unmark --tag TAG”?"),
+    Refused(["POST", "http://a/"], "neither a verb", "write -X POST URL"),
+    Refused(["rm", "-y", "http://a/"], "no option -y", "use --yes"),
     Refused(["--store", "", "http://a/"], "--store has an empty value", "--store PATH"),
   ]
 

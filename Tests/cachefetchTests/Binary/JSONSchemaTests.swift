@@ -214,7 +214,8 @@ import TestTurns
       ("explain", ["explain", "--max-age", "1h", "http://a/"]),
       ("doctor", ["doctor"]), ("limits", ["limits"]),
       ("limits", ["limits", "--rows", "100", "--older-than", "1h"]),
-      ("unpin", ["unpin", origin.url]), ("untag", ["untag", "--tag", "t"]),
+      ("unmark", ["unmark", "--pin", origin.url]), ("unmark", ["unmark", "--tag", "t"]),
+      ("unmark", ["unmark", "--pin", "--tag", "t", "--tag", "u", origin.url]),
       ("sign-out", ["sign-out", "--account", "alice"]), ("rm", ["rm", "key:own"]),
       ("rm", ["rm", "key:none"]),
     ]

@@ -78,8 +78,8 @@ import TestTurns
     let shell = try Shell()
     let origin = try ChangingOrigin()
     let verbs = [
-      ["list"], ["stats"], ["limits"], ["show", origin.url], ["rm", origin.url], ["unpin", origin.url],
-      ["untag", "--tag", "x"],
+      ["list"], ["stats"], ["limits"], ["show", origin.url], ["rm", origin.url],
+      ["unmark", "--pin", origin.url], ["unmark", "--tag", "x"],
       ["sign-out", "--account", "x"], ["explain", origin.url], ["explain", "--json", origin.url],
     ]
     for words in verbs {

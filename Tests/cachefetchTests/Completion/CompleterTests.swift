@@ -47,7 +47,8 @@ import TestTurns
     #expect(texts("show", "--key", "") == ["front page", "http"] && texts("--key=f") == ["--key=front page"])
     #expect(texts("show", "https://a/x", "") == [])
     #expect(texts("completions", "z") == ["zsh"])
-    #expect(texts("help", "ma") == ["manual"])
+    #expect(texts("help", "ma") == ["manual"] && texts("help", "ti") == ["tier"])
+    #expect(texts("unmark", "ke") == ["key:front page", "key:http"])
     #expect(texts("import", "") == [])
     #expect(texts("-q", "--timeout", "5s", "wa") == ["watch"])
   }

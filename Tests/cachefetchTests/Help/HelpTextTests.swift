@@ -8,18 +8,75 @@ import TestTurns
 
 @Suite("Help", .inTurn) struct HelpTextTests {
   @Test func `the overview is one screen and names every verb`() {
-    let lines = HelpText.overview().split(separator: "\n", omittingEmptySubsequences: false)
-    #expect(lines.count <= 45)
-    #expect(lines.allSatisfy { $0.count <= 115 })
-    for verb in Verb.allCases { #expect(lines.contains { $0.hasPrefix("  \(verb.rawValue) ") }, "\(verb)") }
+    let page = HelpText.overview(store: "~/.cache/cachefetch/store.sqlite")
+    let lines = page.split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(lines.count <= 25 && lines.last == "", "the last line break is none of its 24 lines")
+    #expect(lines.allSatisfy { $0.count <= 80 })
+    let words = Set(page.split { !($0.isLetter || $0 == "-") }.map(String.init))
+    for verb in Verb.allCases { #expect(words.contains(verb.rawValue), "\(verb)") }
+    #expect(page.contains("\nin a script: cachefetch --one URL; 0 fresh, 3 stored, 4 or 22 nothing\n"))
+    #expect(page.contains("\nstore: ~/.cache/cachefetch/store.sqlite\n") && page.contains("man cachefetch"))
+  }
+
+  @Test func `without a word it is shown too, on standard error, and is bad usage`() async throws {
+    var shell = try Shell()
+    shell.environment["CACHEFETCH_STORE"] = "s"
+    for words in [["help"], ["--help"]] {
+      #expect(try await shell.run(words).outputText == HelpText.overview(store: "s"))
+    }
+    let run = try await shell.run()
+    #expect(run.status == 64 && run.output.isEmpty && run.errorText == HelpText.overview(store: "s"))
   }
 
   @Test(arguments: Verb.allCases) func `the page of a verb has its options and no others`(verb: Verb) {
     let page = HelpText.verb(verb)
-    for option in Option.table {
-      let isListed = page.split(separator: "\n").contains { $0.contains(option.usage) }
+    let own = page.split(separator: "\n\nand, from ")[0]
+    let shared = Set(page.dropFirst(own.count).split { " ,\n".contains($0) }.map(String.init))
+    for option in Option.table where option.name != .newFleetKey {
+      let isModelled = HelpText.model(of: option, for: verb) != nil
+      let isListed =
+        isModelled
+        ? shared.contains(option.short.map { "-\($0)" } ?? option.spelling) : own.contains(option.usage)
       #expect(isListed == option.verbs.contains(VerbSet(verb)), "\(option.spelling)")
     }
+  }
+
+  @Test func `the page of get has its options in groups, each once and in the order of the table`() {
+    var last = -1
+    for name in OptionName.allCases {
+      let place = OptionGroup.allCases.firstIndex(of: name.group) ?? -1
+      #expect(place >= last, "\(name)")
+      last = place
+    }
+    let page = HelpText.verb(.get)
+    let headings = OptionGroup.allCases.filter { page.contains("\n\n\($0.rawValue):\n  ") }
+    #expect(headings == [.answer, .printed, .request, .identity, .network, .store, .other])
+    #expect(OptionName.staleOK.group == .answer && OptionName.tier.group == .store)
+    #expect(OptionName.host.group == .selection && OptionName.repair.group == .other)
+  }
+
+  @Test func `what get or list explains in the same words is only named by the others`() {
+    for (verb, lines) in [
+      (Verb.preload, 60), (.watch, 60), (.diff, 60), (.explain, 60), (.show, 60), (.rm, 70),
+    ] {
+      #expect(HelpText.verb(verb).split(separator: "\n").count < lines, "\(verb)")
+    }
+    #expect(
+      HelpText.verb(.show).contains("\n  network, TLS, proxy   -x, --cacert, -k, --resolve, --unix-socket\n"))
+    #expect(HelpText.verb(.rm).contains("\n\nand, from cachefetch help list:\n"))
+  }
+
+  @Test func `the page of the tier is short, and says Redis and the key`() async throws {
+    let page = try await Shell().run("help", "tier").outputText
+    #expect(
+      page.split(separator: "\n").count <= 40 && page.split(separator: "\n").allSatisfy { $0.count <= 80 })
+    for part in [
+      "redis://", "--tier", "--no-tier", "key-file", "doctor --new-fleet-key", "rm --fleet",
+      "CACHEFETCH_TIER",
+    ] {
+      #expect(page.contains(part), "\(part)")
+    }
+    #expect(!HelpText.verb(.doctor).contains("new-fleet-key"))
   }
 
   @Test(arguments: Verb.allCases) func `the page of a verb fits the width`(verb: Verb) {
@@ -27,9 +84,9 @@ import TestTurns
     for width in [40, 80, 120] {
       for line in HelpText.verb(verb, width: width).split(separator: "\n") where line.count > width {
         let isLiteral = literal.contains { line.contains($0) } || line.hasPrefix("usage: ")
-        let isName = Option.table.contains { line == "  " + $0.usage } || line.hasPrefix("cachefetch ")
-        let isExample = verb.examples.contains { line.contains($0.meaning) }
-        #expect(isLiteral || isName || isExample, "\(width): \(line)")
+        let isName =
+          Option.table.contains { line == "  " + $0.usage }
+        #expect(isLiteral || isName, "\(width): \(line)")
       }
     }
   }
@@ -81,7 +138,10 @@ import TestTurns
   }
 
   @Test func `help and manual send nobody to what is not installed`() {
-    let pages = Verb.allCases.map { HelpText.verb($0) } + [HelpText.overview(), Manual.text()]
+    let pages =
+      Verb.allCases.map { HelpText.verb($0) } + [
+        HelpText.overview(store: ""), HelpText.text(HelpText.tier, width: 80), Manual.text(),
+      ]
     for page in pages {
       #expect(
         !page.contains("docs/") && !page.contains(".md") && !page.contains("README"), "\(page.prefix(60))")
@@ -126,27 +186,19 @@ import TestTurns
       (
         30,
         """
-        cachefetch completions: print the completion script for a shell
+        cachefetch completions: print
+        the completion script for a
+        shell
 
         usage: cachefetch completions [options] bash|zsh|fish
 
-        options:
-          -q, --quiet
-              suppress all messages
-              except usage errors
-              --store PATH
-              the store (default:
-              $CACHEFETCH_STORE, else
-              cachefetch/store.sqlite
-              in the user's cache
-              folder)
-          -h, --help
-              show help for the
-              command or the verb
-          -V, --version
-              show the versions of
-              cachefetch, SQLite and
-              libcurl
+        and, from cachefetch help get:
+          what is printed
+              -q, -S
+          the store
+              --store
+          help
+              -h, -V
 
         examples:
           source <(cachefetch completions bash)
@@ -167,15 +219,10 @@ import TestTurns
 
         usage: cachefetch completions [options] bash|zsh|fish
 
-        options:
-          -q, --quiet                   suppress all messages except usage
-                                        errors
-              --store PATH              the store (default: $CACHEFETCH_STORE,
-                                        else cachefetch/store.sqlite in the
-                                        user's cache folder)
-          -h, --help                    show help for the command or the verb
-          -V, --version                 show the versions of cachefetch,
-                                        SQLite and libcurl
+        and, from cachefetch help get:
+          what is printed       -q, -S
+          the store             --store
+          help                  -h, -V
 
         examples:
           source <(cachefetch completions bash)
@@ -194,8 +241,9 @@ import TestTurns
   }
 
   @Test func `in less than 70 columns an option's text stands below it`() {
-    #expect(HelpText.verb(.completions, width: 69).contains("  -q, --quiet\n      suppress all"))
-    #expect(HelpText.verb(.completions, width: 10).contains("\n      suppress all\n      messages except\n"))
+    #expect(HelpText.verb(.limits, width: 69).contains("  --rows N\n      maximum number"))
+    #expect(
+      HelpText.verb(.limits, width: 10).contains("\n      maximum number of\n      entries; none lifts\n"))
     // A paragraph has 20 columns too, and not one more.
     #expect(
       HelpText.verb(.preload, width: 10).hasSuffix(
@@ -209,11 +257,12 @@ import TestTurns
       page.contains(
         "      --on-failure ask|retry:N|stored|fail\n\(column)if requests fail: ask, retry:N (try again N\n"))
     // Two spaces are between the longest name that has its text beside it and that.
-    #expect(page.contains("      --secret-parameter NAME   this query"))
+    #expect(HelpText.verb(.get).contains("      --secret-parameter NAME   this query"))
   }
 
   @Test func `a page has its usage, its notes and, where it applies, the rule for several URLs`() {
-    #expect(HelpText.verb(.get).contains("\nusage: cachefetch [get] [options] URL…\n\noptions:\n"))
+    #expect(
+      HelpText.verb(.get).contains("\nusage: cachefetch [get] [options] URL…\n\nwhich answer:\n  -1, --one"))
     #expect(HelpText.verb(.stats).contains("\nusage: cachefetch stats [options]\n"))
     let page = HelpText.verb(.preload)
     #expect(
@@ -233,16 +282,9 @@ import TestTurns
       ))
     #expect(!HelpText.verb(.watch).contains("with several URLs"))
   }
-
-  @Test func `the overview has a line for each verb and example`() {
-    #expect(HelpText.overview().contains("\n  get         print the stored"))
-    #expect(
-      HelpText.overview().contains(
-        "\n  cachefetch https://example.com/news.json\n      the stored response at once"))
-  }
 }
 
-extension Verb.Note {
+extension Note {
   /// The lines that stand as they are.
   fileprivate var lines: [String] { if case .literal(let lines) = self { lines } else { [] } }
 }
