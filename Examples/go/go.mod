@@ -1,0 +1,3 @@
+module example.com/cachefetch
+
+go 1.19
