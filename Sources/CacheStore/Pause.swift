@@ -37,4 +37,8 @@ public struct StoredPause: Hashable, Sendable {
 
   /// `scheme://host[:port]`.
   public var origin: String { String(responder.prefix { $0 != " " }) }
+  /// `host[:port]` of a responder.
+  package static func host(of responder: String) -> String {
+    String(responder.prefix { $0 != " " }.drop { $0 != "/" }.drop { $0 == "/" })
+  }
 }

@@ -122,7 +122,9 @@ extension Remedy {
     Self(.largerStore, "raise the store's limit", .bytes(bytes))
   }
   package static let longerDeadline = Self(.longerDeadline, "allow more time until the deadline")
-  package static let endPause = Self(.endPause, "try again then; what is stored is unaffected")
+  package static func endPause(of host: String) -> Self {
+    Self(.endPause, "try again then; what is stored is unaffected", .target(host))
+  }
   package static let longerConnectTimeout = Self(
     .longerConnectTimeout, "try again, or allow more time for connecting")
   package static let longerTimeout = Self(.longerTimeout, "try again, or allow more time")

@@ -63,6 +63,15 @@ package enum Counted {
     _ count: some BinaryInteger, _ noun: String, _ plural: String? = nil
   ) -> String { "\(count) \(count == 1 ? noun : plural ?? noun + "s")" }
 
+  /// A number of bytes, in the largest unit that it is a multiple of: “256 MiB”, “1000 bytes”.
+  package static func bytes(_ count: Int64) -> String {
+    for (unit, shift) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] where count > 0 && count % (1 << shift) == 0
+    {
+      return "\(count >> shift) \(unit)"
+    }
+    return text(count, "byte")
+  }
+
   /// “was” for one, “were” for any other number.
   package static func were(_ count: some BinaryInteger) -> String { count == 1 ? "was" : "were" }
 }

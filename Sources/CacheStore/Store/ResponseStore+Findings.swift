@@ -71,8 +71,8 @@ extension ResponseStore {
       let asker = pause.account.isEmpty ? "" : " (account \(pause.account))"
       return StoreFinding(
         "pause", isEnded ? .repaired : .fine,
-        "\(pause.responder)\(asker) asked to be left alone, for \(left) more",
-        remedy: isEnded ? nil : "a repair ends that")
+        "\(pause.origin)\(asker) asked to be left alone, for \(left) more",
+        remedy: isEnded ? nil : .endPause(of: StoredPause.host(of: pause.responder)))
     }
   }
 

@@ -117,6 +117,8 @@ struct Attempts {
     guard case .success(let outcome) = result else { return }
     let pause = pause(length)
     await pauses.record(pause, of: outcome.answer.responder)
+    core.configuration.onPause?(
+      StoredPause.host(of: outcome.answer.responder), length, outcome.answer.head.status)
     TierTurn(exchange: exchange).share(pause, of: outcome.answer.responder)
   }
 }

@@ -292,7 +292,7 @@ private struct ChunkCommit: Sendable {
 private enum BodyLimit {
   static func exceeded(_ limit: Int64) -> DataServiceError {
     DataServiceError(
-      .tooLarge, "the body is larger than the limit of \(Counted.text(limit, "byte"))",
+      .tooLarge, "the body is larger than the limit of \(Counted.bytes(limit))",
       remedy: .largerBody)
   }
 }

@@ -43,8 +43,9 @@ struct OriginPauses {
   func check(_ pause: Pause?, of url: NormalisedURL) throws(DataServiceError) {
     guard let left = pause?.remaining(at: core.timekeeper.startMark) else { return }
     let until = HTTPDate.format(core.timekeeper.wallMilliseconds + left)
-    // A repair ends a pause here. The fleet would tell of it again.
-    let remedy = core.configuration.tier == nil ? Remedy.endPause : Remedy(Remedy.endPause.text)
+    // It can be ended here. The fleet would tell of it again.
+    let end = Remedy.endPause(of: url.authority)
+    let remedy = core.configuration.tier == nil ? end : Remedy(end.text)
     throw DataServiceError(
       .paused, "\(url.authority) asked clients to wait (Retry-After): paused until \(until)",
       remedy: remedy, retryAfter: .milliseconds(left))

@@ -79,7 +79,8 @@ package enum Explain {
         + [
           .init(
             policy: "http",
-            outcome: outcome(of: decision) + otherwise(decision, subject) + ": \(decision.reason.rawValue)")
+            outcome: outcome(of: decision) + otherwise(decision, subject) + ": \(decision.reason.rawValue)",
+            shown: shown(decision, subject))
         ],
       pausedUntil: subject.pausedUntil.map(HTTPDate.format),
       refreshFields: refreshFields(subject: subject, row: row),
@@ -106,7 +107,7 @@ package enum Explain {
     case .reuseWhileRevalidating: "stored, and a refresh into the store"
     case .validate: "fresh after a conditional request, or failure"
     case .fetch: "fresh or failure"
-    case .gatewayTimeout: "failure(notStored), a 504"
+    case .gatewayTimeout: "failure: nothing stored may be used, a 504"
     }
   }
 
@@ -116,41 +117,105 @@ package enum Explain {
     let fresh =
       subject.isPassThrough ? "fresh or failure: the request bypasses the store" : "fresh or failure"
     guard !subject.isPassThrough, let good else {
-      let only = "failure(notStored)" + (subject.isPassThrough ? ": the request bypasses the store" : "")
-      return zip(names, [fresh, only, fresh, fresh, fresh]).map { .init(policy: $0, outcome: $1) }
+      let only =
+        "failure: " + (subject.isPassThrough ? "the request bypasses the store" : "nothing is stored")
+      let why =
+        subject.isPassThrough
+        ? "such requests bypass the store"
+        : subject.rows.isEmpty
+          ? "nothing is stored for this request"
+          : "what is stored is for other request headers, or no good response"
+      return names.map { name in
+        let isOnly = name == "stored-only"
+        return .init(
+          policy: name, outcome: isOnly ? only : fresh,
+          shown: isOnly ? "nothing, since \(why)" : asked("the server's answer, since \(why)", nil, subject))
+      }
     }
     let age = duration(Freshness.age(of: good, now: subject.now))
-    let stored = "stored, \(age) old"
+    let (stored, response) = ("stored, \(age) old", "the response stored \(age) ago")
     let inTime = subject.deadline.map { "fresh if within \(duration($0))" } ?? "fresh if in time"
-    return zip(
-      names,
-      [
-        then(good, stored, subject), stored, fresh, "\(inTime); else \(stored), then failure",
-        young(good, stored, subject),
-      ]
-    ).map { .init(policy: $0, outcome: $1) }
+    let within = subject.deadline.map { ", or none within \(duration($0))" } ?? ""
+    let (then, young) = (then(good, stored, subject), young(good, stored, subject))
+    return [
+      .init(
+        policy: names[0], outcome: then.outcome,
+        shown: then.asks ? asked(response + then.shown, response, subject) : response + then.shown),
+      .init(policy: names[1], outcome: stored, shown: response + "; the server is not asked"),
+      .init(
+        policy: names[2], outcome: fresh,
+        shown: asked("the server's answer or nothing, and not \(response)", nil, subject)),
+      .init(
+        policy: names[3], outcome: "\(inTime); else \(stored), then failure",
+        shown: asked("the server's answer, or \(response) if there is none\(within)", response, subject)),
+      .init(
+        policy: names[4], outcome: young.outcome,
+        shown: young.asks
+          ? asked("the server's answer, or \(response) if there is none\(young.shown)", response, subject)
+          : response + young.shown),
+    ]
   }
 
-  /// The outcome of `stored-then-fresh` for a stored response.
-  private static func then(_ good: StoredResponse, _ stored: String, _ subject: Subject) -> String {
+  /// What is shown where the server is asked; during a pause, `otherwise` or nothing.
+  private static func asked(_ shown: String, _ otherwise: String?, _ subject: Subject) -> String {
+    guard let until = subject.pausedUntil else { return shown }
+    return (otherwise ?? "nothing")
+      + ", since the server has asked not to be asked before \(HTTPDate.format(until))"
+  }
+
+  /// The outcome of `stored-then-fresh` for a stored response, the end of its sentence, and whether the server is asked.
+  private static func then(
+    _ good: StoredResponse, _ stored: String, _ subject: Subject
+  ) -> (outcome: String, shown: String, asks: Bool) {
     if let recent = subject.recent, Freshness.isRecent(good, within: recent, now: subject.now) {
-      return "\(stored), which was received less than \(duration(recent)) ago"
+      let young = "which was received less than \(duration(recent)) ago"
+      return (
+        "\(stored), \(young)", "; the server is not asked, since that is less than \(duration(recent))", false
+      )
     }
-    return "\(stored), then fresh or failure"
+    return ("\(stored), then fresh or failure", ", then the server's answer if it differs", true)
   }
 
-  /// The outcome of `stored-else-fresh` for a stored response.
-  private static func young(_ good: StoredResponse, _ stored: String, _ subject: Subject) -> String {
+  /// The same of `stored-else-fresh`.
+  private static func young(
+    _ good: StoredResponse, _ stored: String, _ subject: Subject
+  ) -> (outcome: String, shown: String, asks: Bool) {
     let otherwise = "else stored, then failure"
     guard Freshness.isYoung(good, maxAge: .max, now: subject.now) else {
-      return "fresh; \(otherwise) (the entry is invalid or from the future)"
+      return (
+        "fresh; \(otherwise) (the entry is invalid or from the future)",
+        ": a change has made what is stored invalid, or the clock was set back", true
+      )
     }
     guard let maxAge = subject.maxAge else {
-      return "\(stored), where that is young enough; else fresh; \(otherwise)"
+      return ("\(stored), where that is young enough; else fresh; \(otherwise)", "", true)
     }
+    let limit = duration(maxAge)
     return Freshness.isYoung(good, maxAge: maxAge, now: subject.now)
-      ? "\(stored), which is not older than \(duration(maxAge))"
-      : "fresh, since the stored one is older than \(duration(maxAge)); \(otherwise)"
+      ? ("\(stored), which is not older than \(limit)", ", since that is not more than \(limit)", false)
+      : (
+        "fresh, since the stored one is older than \(limit); \(otherwise)", ": that is more than \(limit)",
+        true
+      )
+  }
+
+  /// What `http` shows.
+  private static func shown(_ decision: HTTPReuse.Decision, _ subject: Subject) -> String {
+    let response = decision.row.map {
+      "the response stored \(duration(Freshness.age(of: $0, now: subject.now))) ago"
+    }
+    switch decision.action {
+    case .reuse: return "\(response ?? "the stored response"), since its lifetime or the request allows it"
+    case .reuseWhileRevalidating:
+      return "\(response ?? "the stored response"), since the server allows it while that is refreshed"
+    case .validate:
+      let isLast = !otherwise(decision, subject).isEmpty
+      let end = isLast ? ", or that one if there is none" : ""
+      let why = "since \(response ?? "what is stored") may not be used unasked"
+      return asked("the server's answer, \(why)\(end)", isLast ? response : nil, subject)
+    case .fetch: return asked("the server's answer, since nothing that is stored may be used", nil, subject)
+    case .gatewayTimeout: return "nothing, since the request wants a stored response and none may be used"
+    }
   }
 
   private static let names = [

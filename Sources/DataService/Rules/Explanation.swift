@@ -52,6 +52,10 @@ extension DataService {
       package var policy: String
       /// The outcome, as text for people.
       package let outcome: String
+      /// What a program would show, and why, without the terms of the RFC: the rest of a sentence.
+      package var shown = ""
+
+      enum CodingKeys: String, CodingKey { case policy, outcome }
     }
 
     /// The key.

@@ -35,6 +35,8 @@ extension DataService {
     package var onTrace: (@Sendable (String) -> Void)?
     /// Called before each pause after which a server that has answered is asked again.
     package var onWait: (@Sendable (_ url: String, _ delay: Duration, _ status: Int) -> Void)?
+    /// Called when a host has asked not to be asked for so long, and is not from now on.
+    package var onPause: (@Sendable (_ host: String, _ length: Duration, _ status: Int) -> Void)?
     /// The time limits between the store and the network.
     package var timeouts = InternalTimeouts()
     /// What the network thread runs first, unless the transport brings a thread of its own.

@@ -91,7 +91,7 @@ extension ServiceCore {
 
   static func tooLargeForData(_ limit: Int64) -> DataServiceError {
     DataServiceError(
-      .tooLarge, "the body is larger than the \(limit) bytes handed over as Data",
+      .tooLarge, "the body is larger than the \(Counted.bytes(limit)) handed over as Data",
       hint: "use streams(for:), or raise Limits.dataBytes")
   }
 
@@ -176,7 +176,7 @@ extension ServiceCore {
     }
     guard Int64(body.count) <= request.limits.bodyBytes else {
       throw DataServiceError(
-        .tooLarge, "the body is larger than the limit of \(Counted.text(request.limits.bodyBytes, "byte"))",
+        .tooLarge, "the body is larger than the limit of \(Counted.bytes(request.limits.bodyBytes))",
         remedy: .largerBody)
     }
     do throws(CacheStoreError) {

@@ -161,7 +161,13 @@ private struct PlanFile: Decodable {
   }
 
   static func read(_ json: Data) throws(Misfit) -> PlanFile {
-    do { return try JSONDecoder().decode(PlanFile.self, from: json) } catch { throw explain(error) }
+    let file: PlanFile
+    do { file = try JSONDecoder().decode(PlanFile.self, from: json) } catch { throw explain(error) }
+    // The decoder lets a trailing comma pass. It also reads other encodings, and a mark before the text.
+    guard json.first.map({ $0 == 0 || $0 >= 0x80 }) ?? true || JSONLines(json).broken == nil else {
+      throw notJSON
+    }
+    return file
   }
 
   func duration(_ name: String, _ milliseconds: Int64?) throws(Misfit) -> Duration? {
@@ -206,9 +212,11 @@ private struct PlanFile: Decodable {
       return misfit(context.codingPath, "“\(key.stringValue)” is missing")
     case .typeMismatch(let type, let context)?, .valueNotFound(let type, let context)?:
       return misfit(context.codingPath, "\(wanted(type)) is wanted here")
-    default: return Misfit(nil, "the plan is not JSON from here on")
+    default: return notJSON
     }
   }
+
+  private static let notJSON = Misfit(nil, "the plan is not JSON from here on")
 
   /// How messages name a type that a plan needs.
   private static func wanted(_ type: any Any.Type) -> String {

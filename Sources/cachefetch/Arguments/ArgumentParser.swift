@@ -179,6 +179,13 @@ struct ArgumentParser {
   }
 
   private func checkOperands(of verb: Verb) throws(UsageError) {
+    if operands.count < verb.operandCount.lowerBound, let last = options.last, let text = last.given.text,
+      operands.isEmpty, text.contains("://"), ![.proxy, .tier].contains(last.option.name)
+    {
+      throw UsageError(
+        "missing \(verb.operands): \(last.written) has taken it",
+        "\(last.written) is followed by \(last.option.placeholder)")
+    }
     if operands.count < verb.operandCount.lowerBound {
       throw UsageError(
         "missing \(verb.operands)",

@@ -7,8 +7,11 @@ enum StoreLocation {
 
   /// The path that an option or the environment names, if any.
   private static func named(_ arguments: Arguments) -> String? {
-    if let path = arguments.text(.store) { return path }
-    return Environment.value("CACHEFETCH_STORE").flatMap { $0.isEmpty ? nil : $0 }
+    let path =
+      arguments.text(.store) ?? Environment.value("CACHEFETCH_STORE").flatMap { $0.isEmpty ? nil : $0 }
+    // What no shell has read still has its `~`: systemd's units, .env files, a line that is being completed.
+    guard let path, path.hasPrefix("~/"), let home = Environment.value("HOME") else { return path }
+    return home + path.dropFirst()
   }
 
   /// The path and where it comes from, for `-v`.

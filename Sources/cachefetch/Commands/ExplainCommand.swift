@@ -20,19 +20,23 @@ enum ExplainCommand {
       diagnostics.say("\(Shown.url(arguments.operand)): \(Diagnostics.joined(error.message, error.advice))")
       return error.kind == .invalidRequest ? .usage : .inputOutput
     case .success(var explanation):
-      if let only = policy.name(in: arguments) { explanation.verdicts.removeAll { $0.policy != only } }
+      let shown = explanation.verdicts.first { $0.policy == policy.name }?.shown ?? ""
+      let only =
+        [OptionName.policy, .offline, .maxAge, .deadline].contains(where: arguments.has) ? policy.name : nil
+      if let only { explanation.verdicts.removeAll { $0.policy != only } }
       for index in explanation.verdicts.indices {
         explanation.verdicts[index].policy = PolicyChoice.spelling(of: explanation.verdicts[index].policy)
       }
-      return write(explanation, isJSON: arguments.has(.json), diagnostics)
+      return write(explanation, shown, isJSON: arguments.has(.json), diagnostics)
     }
   }
 
   private static func write(
-    _ explanation: DataService.Explanation, isJSON: Bool, _ diagnostics: Diagnostics
+    _ explanation: DataService.Explanation, _ shown: String, isJSON: Bool, _ diagnostics: Diagnostics
   ) -> ExitStatus {
     guard isJSON else {
-      let text = diagnostics.terminal.isOutput ? TerminalText.lines(explanation.text) : explanation.text
+      let whole = "cachefetch would print \(shown).\n\n\(explanation.text)"
+      let text = diagnostics.terminal.isOutput ? TerminalText.lines(whole) : whole
       return Output.write(text + "\n", diagnostics)
     }
     let encoder = JSONEncoder()
@@ -48,16 +52,15 @@ extension PolicyChoice {
     spellings.contains(name) ? name : "--max-age D"
   }
 
-  /// The library's name of the policy, if the command line names one.
-  fileprivate func name(in arguments: Arguments) -> String? {
-    guard [OptionName.policy, .offline, .maxAge, .deadline].contains(where: arguments.has) else { return nil }
+  /// The library's name of the policy.
+  fileprivate var name: String {
     switch self {
-    case .storedThenFresh: return "stored-then-fresh"
-    case .storedOnly: return "stored-only"
-    case .freshOnly: return "fresh-only"
-    case .freshElseStored: return "fresh-else-stored"
-    case .storedElseFresh: return "stored-else-fresh"
-    case .http: return "http"
+    case .storedThenFresh: "stored-then-fresh"
+    case .storedOnly: "stored-only"
+    case .freshOnly: "fresh-only"
+    case .freshElseStored: "fresh-else-stored"
+    case .storedElseFresh: "stored-else-fresh"
+    case .http: "http"
     }
   }
 }

@@ -101,6 +101,13 @@ extension DataService {
       configuration.onWait = { url, delay, status in
         if let text = longWait(url, delay, status: status) { diagnostics.say(text) }
       }
+      configuration.onPause = { host, length, status in
+        guard length >= .seconds(5) else { return }
+        diagnostics.sayOnce(
+          "\(host) answered \(status) and is not asked again for \(Words.exactly(length)) (Retry-After); "
+            + "“cachefetch rm --pause\(StoreLocation.repeatedOption) \(StoreLocation.quoted(host))” ends that"
+        )
+      }
     }
     if arguments.has(.insecure) {
       configuration.onEvent = { event in

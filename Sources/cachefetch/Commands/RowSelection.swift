@@ -13,6 +13,8 @@ struct RowSelection {
   var connection: Set<KeyExtra.Part> = []
   /// The complete keys of the command line's requests, for `--exact`; `nil` for any.
   var keys: Set<RequestKey>?
+  /// The requests of `--exact -H`, whose headers choose among the variants of their keys; `nil` for any variant.
+  var requests: [DataService.Request]?
   /// Only these statuses.
   var status: StatusSelection?
   /// Only this media type.
@@ -46,7 +48,13 @@ struct RowSelection {
     }
     targets = try Self.targets(arguments, key)
     connection = try Self.connection(arguments, key)
-    if arguments.has(.exact) { keys = try Self.keys(arguments, key) }
+    if arguments.has(.exact) {
+      let requests = try Self.requests(arguments)
+      keys = Set(try requests.map(key))
+      if arguments.has(.header) { self.requests = requests }
+    } else if VerbSet.choosing.contains(VerbSet(arguments.verb)), arguments.has(.header) {
+      throw UsageError("-H selects among the entries of a URL with --exact alone", "add --exact")
+    }
   }
 
   /// Whether everything is selected.
@@ -135,26 +143,22 @@ struct RowSelection {
     return Set(KeyExtra(try key(request).extra).parts.filter { $0.option.map(given.contains) ?? false })
   }
 
-  /// The keys under which requests for the operands, with the same options, are stored.
-  private static func keys(
-    _ arguments: Arguments, _ key: (DataService.Request) throws(UsageError) -> RequestKey
-  ) throws(UsageError) -> Set<RequestKey> {
-    let requests = try RequestArguments(arguments)
-    var keys: Set<RequestKey> = []
+  /// Requests for the operands, with the same options.
+  private static func requests(_ arguments: Arguments) throws(UsageError) -> [DataService.Request] {
+    let all = try RequestArguments(arguments)
+    var requests: [DataService.Request] = []
     for operand in arguments.operands {
       let own = ownKey(operand)
-      var request = try requests.request(for: own == nil ? operand : placeholder)
+      var request = try all.request(for: own == nil ? operand : placeholder)
       if let own { request.key = own }
-      keys.insert(try key(request))
+      requests.append(request)
     }
-    if arguments.operands.isEmpty, arguments.has(.key) {
-      keys.insert(try key(try requests.request(for: placeholder)))
-    }
-    guard !keys.isEmpty else {
+    if arguments.operands.isEmpty, arguments.has(.key) { requests.append(try all.request(for: placeholder)) }
+    guard !requests.isEmpty else {
       let verb = arguments.verb.rawValue
       throw UsageError("--exact needs the URL of an entry", "write cachefetch \(verb) --exact URL")
     }
-    return keys
+    return requests
   }
 
   /// Stands for the URL of a custom key. Over https every option of the key counts.

@@ -7,6 +7,7 @@ extension StoreCommands {
   /// `rm`.
   func rm() throws(UsageError) -> ExitStatus {
     let selection = try RowSelection(arguments, now: now, key: key)
+    if let host = arguments.text(.pause) { return try endPause(of: host, selection) }
     try selection.requireSome(to: "remove")
     if arguments.has(.fleet), arguments.tierURL() == nil {
       throw UsageError("--fleet needs a server that machines share", "name it with --tier URL")
@@ -171,19 +172,39 @@ extension StoreCommands {
     return .different
   }
 
-  /// Ends the pauses (`Retry-After`) of the origins that URLs and `--host` name, whether or not they have entries: a
-  /// user who removes an origin's entries wants to ask it again.
-  private func endPauses() async throws(DataServiceError) {
+  /// `rm --pause HOST`: ends the pauses of a host and removes nothing.
+  private func endPause(of host: String, _ selection: RowSelection) throws(UsageError) -> ExitStatus {
+    var rest = selection
+    rest.selection.accounts = EntrySelection.all.accounts
+    guard rest.isAll, !arguments.has(.fleet) else {
+      throw UsageError("--pause removes no entries", "leave out what selects them, or --pause")
+    }
+    if let missing = missing() { return missing }
+    return run { () async throws(DataServiceError) in
+      try await self.endPauses()
+    } then: { ended in
+      if ended == 0 { diagnostics.say("no pause of \(TerminalText.visible(host)) is in force") }
+      return writeRemoved(0) {
+        $0.member("removed", 0)
+        $0.member("pauses_ended", ended)
+      }
+    }
+  }
+
+  /// Ends the pauses (`Retry-After`) of the origins that URLs, `--host` and `--pause` name, whether or not they have
+  /// entries: a user who removes an origin's entries wants to ask it again.
+  /// - Returns: How many.
+  @discardableResult private func endPauses() async throws(DataServiceError) -> Int {
     var origins: [String] = []
     for operand in arguments.operands {
       if let url = try? NormalisedURL(operand) { origins.append(url.origin) }
     }
-    let host = arguments.text(.host)?.lowercased()
-    guard !origins.isEmpty || host != nil else { return }
+    let hosts = [arguments.text(.host), arguments.text(.pause)].compactMap { $0?.lowercased() }
+    guard !origins.isEmpty || !hosts.isEmpty else { return 0 }
     let (account, named) = (arguments.text(.account), origins)
     let ended = try await service.endPauses { pause in
       guard account == nil || pause.account == account else { return false }
-      return named.contains(pause.origin) || host.map { Self.isHost($0, of: pause.origin) } ?? false
+      return named.contains(pause.origin) || hosts.contains { Self.isHost($0, of: pause.origin) }
     }
     if ended > 0 {
       let over = ended == 1 ? "a pause is over" : "\(ended) pauses are over"
@@ -191,6 +212,7 @@ extension StoreCommands {
       diagnostics.say(
         over + (isFleets ? " here; one that the fleet knows of ends with --fleet" : ": it asks again"))
     }
+    return ended
   }
 
   /// Whether an origin has this host, on any port unless one is given.

@@ -63,11 +63,18 @@ struct StoreCommands {
     var chosen = selection.selection
     // A statement takes a limited number of them; the rows of more are found among all.
     if let targets = selection.targets, targets.count <= 1_000 { chosen.targets = Array(targets) }
+    let entries: [StoredEntry]
     do throws(CacheStoreError) {
-      return try await service.store.entries(chosen, ofEach: limit) { selection.includes($0, now: now) }
+      entries = try await service.store.entries(chosen, ofEach: limit) { selection.includes($0, now: now) }
     } catch {
       throw DataServiceError(store: error)
     }
+    guard let requests = selection.requests else { return entries }
+    var variants: Set<String> = []
+    for request in requests {
+      variants.formUnion(try await service.explain(request).variants.filter(\.isMatch).map(\.fields))
+    }
+    return entries.filter { variants.contains($0.response.variant) }
   }
 
   /// The key under which a request is stored.
@@ -150,10 +157,11 @@ extension StoreCommands {
       if entries.isEmpty {
         diagnostics.say(selection.isAll ? "nothing is stored" : "no stored entry matches")
       }
-      guard diagnostics.terminal.isOutput, !entries.isEmpty else {
-        return Output.write(table.text(shown, width: nil), diagnostics)
+      guard diagnostics.terminal.isOutput else {
+        return Output.write(Array(table.lines(shown).utf8), diagnostics)
       }
-      let text = table.text(shown, width: Terminal.width(of: 1), hasHeader: true)
+      if entries.isEmpty { return .success }
+      let text = table.text(shown, width: Terminal.width(of: 1))
       let isCut = readsFirst && shown.count < entries.count
       let total = EntryTable.total(of: isCut ? shown : entries, shown: shown.count)
       return Output.write(text + (isCut ? "the first " : "") + total, diagnostics)

@@ -60,12 +60,10 @@ enum CompletionsCommand {
         }))
   }
 
-  /// The arguments with the store of the line that is typed. The shell has not expanded a `~` in it yet.
+  /// The arguments with the store of the line that is typed.
   private static func naming(_ store: String?, _ arguments: Arguments) -> Arguments {
     guard let store, !store.isEmpty else { return arguments }
-    let isOfHome = store.hasPrefix("~/")
-    let path = isOfHome ? (Environment.value("HOME") ?? "~") + store.dropFirst() : store
-    let given = Arguments.Given(name: .store, value: .text(path), text: path)
+    let given = Arguments.Given(name: .store, value: .text(store), text: store)
     return Arguments(
       verb: arguments.verb, options: arguments.options + [given], operands: arguments.operands)
   }

@@ -149,7 +149,7 @@ struct Heading {
     switch delivery {
     case .stored(let response):
       let tier = response.source == .tier ? ["from another machine"] : []
-      let stale = tier + (response.isStale ? ["stale"] : [])
+      let stale = tier + (response.isStale ? Words.stale(response.head.fields) : [])
       return line(
         "stored", "33", [response.head.statusText, Words.age(response.age)] + size(response.head) + stale)
     case .fresh(let response, let change):

@@ -29,26 +29,39 @@ struct EntryTable {
   /// A narrower window has no room for the URL beside the rest.
   private static let narrow = 60
 
-  /// One line for each entry, columns aligned and cut to the window's `width`; a narrow window gets two lines for each.
-  func text(_ entries: [StoredEntry], width: Int?, hasHeader: Bool = false) -> String {
+  /// For a terminal: a header and one line for each entry, columns aligned and cut to the window's `width`; a narrow
+  /// window gets two lines for each.
+  func text(_ entries: [StoredEntry], width: Int) -> String {
     let rows = entries.map(cells)
-    var widths = hasHeader ? Self.header.map(\.count) : [0, 0, 0]
+    var widths = Self.header.map(\.count)
     for row in rows {
       for column in 0..<3 { widths[column] = max(widths[column], row.figures[column].count) }
     }
-    let isNarrow = width.map { $0 < Self.narrow } ?? false
-    var text = ""
-    if hasHeader {
-      let line = Self.line(Self.header, widths) + (isNarrow ? "" : "  ENTRY")
-      text += (width.map { Columns.cut(line, to: $0) } ?? line) + "\n"
-    }
+    let isNarrow = width < Self.narrow
+    let header = Self.line(Self.header, widths)
+    var text = Columns.cut(isNarrow ? Self.trimmed(header) : header + "  ENTRY", to: width) + "\n"
     let indent = isNarrow ? 2 : widths.reduce(0, +) + 6
     for row in rows {
-      let figures = Self.line(row.figures, widths)
-      let entry = width.map { Self.fitted(row, to: $0 - indent) } ?? row.target + row.long
+      let (figures, entry) = (Self.line(row.figures, widths), Self.fitted(row, to: width - indent))
       text += isNarrow ? "\(Self.trimmed(figures))\n  \(entry)\n" : "\(figures)  \(entry)\n"
     }
     return text
+  }
+
+  /// For a program: one line for each entry, columns separated by tabs.
+  func lines(_ entries: [StoredEntry]) -> String {
+    entries.map { entry in
+      let row = entry.response
+      let columns: [String] = [
+        Timestamp.text(milliseconds: row.receivedAt), String(row.body.length), String(row.status),
+        state(of: entry),
+        entry.key.account, entry.key.target,
+        ((entry.key.method == "GET" ? [] : ["-X \(entry.key.method)"]) + options(entry)).joined(
+          separator: " "),
+        entry.tags.map { "#" + $0 }.joined(separator: " "),
+      ]
+      return columns.map(TerminalText.visible).joined(separator: "\t") + "\n"
+    }.joined()
   }
 
   /// The number of entries and the total length of their bodies; also how many are shown, if not all.
@@ -76,28 +89,38 @@ struct EntryTable {
 
   private func cells(_ entry: StoredEntry) -> Cells {
     let row = entry.response
-    var state = Freshness.isStale(stored: row, now: now) ? "stale" : "fresh"
-    if !entry.isSound { state = "damaged" }
-    if row.status != 200 { state += " \(row.status)" }
-    if row.isPinned { state += " pinned" }
-    if row.isImported { state += " imported" }
-    if row.isLocal { state += " local" }
     let method = entry.key.method == "GET" ? "" : entry.key.method + " "
     return Cells(
-      figures: [Words.age(.milliseconds(max(0, now - row.receivedAt))), Words.size(row.body.length), state],
+      figures: [
+        Words.age(.milliseconds(max(0, now - row.receivedAt))), Words.size(row.body.length),
+        state(of: entry, status: row.status == 200 ? nil : row.status),
+      ],
       target: TerminalText.visible(method + entry.key.target),
       short: details(entry, Self.shortAccount(entry.key.account)), long: details(entry, entry.key.account))
   }
 
+  /// `fresh pinned`. Without a lifetime of its server's an entry is neither called fresh nor stale.
+  private func state(of entry: StoredEntry, status: Int? = nil) -> String {
+    let row = entry.response
+    var words = Freshness.isStale(stored: row, now: now) ? Words.stale(row.fields) : ["fresh"]
+    if !entry.isSound { words = ["damaged"] }
+    if let status { words.append(String(status)) }
+    if row.isPinned { words.append("pinned") }
+    if row.isImported { words.append("imported") }
+    if row.isLocal { words.append("local") }
+    return words.joined(separator: " ")
+  }
+
+  /// The options that are part of the key, and the headers that `Vary` names: `-k (accept-language: de)`.
+  private func options(_ entry: StoredEntry) -> [String] {
+    let extra = KeyExtra(entry.key.extra).text
+    let variant = entry.response.variant.split(separator: "\n").joined(separator: ", ")
+    return (extra.isEmpty ? [] : [extra]) + (variant.isEmpty ? [] : ["(\(variant))"])
+  }
+
   /// `  [alice]  -k  (accept-language: de)  #news`.
   private func details(_ entry: StoredEntry, _ account: String) -> String {
-    var parts = account.isEmpty ? [] : ["[\(account)]"]
-    let extra = KeyExtra(entry.key.extra).text
-    if !extra.isEmpty { parts.append(extra) }
-    if !entry.response.variant.isEmpty {
-      parts.append("(\(entry.response.variant.split(separator: "\n").joined(separator: ", ")))")
-    }
-    parts += entry.tags.map { "#" + $0 }
+    let parts = (account.isEmpty ? [] : ["[\(account)]"]) + options(entry) + entry.tags.map { "#" + $0 }
     return parts.map { "  " + TerminalText.visible($0) }.joined()
   }
 
@@ -197,7 +220,10 @@ struct EntryGroups {
     for group in groups.prefix(Self.most) {
       let account = group.name.map { "--account \($0)" } ?? (group.isAutomatic ? "the same credentials" : nil)
       let all = [account].compactMap(\.self) + KeyExtra(group.extra).parts.map(\.request)
-      let way = all.isEmpty ? "without an account and such options" : "with \(all.joined(separator: " "))"
+      let way =
+        all.isEmpty
+        ? "without an account and such options"
+        : "with \(all.joined(separator: all.contains { $0.hasPrefix("the same") } ? " and " : " "))"
       if !ways.contains(way) { ways.append(way) }
     }
     let others = groups.count - Self.most

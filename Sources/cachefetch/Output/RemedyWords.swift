@@ -19,12 +19,12 @@ extension Remedy {
     case .restoreKey: "restore it, or remove them with “cachefetch doctor --repair\(store)”"
     case .checkStore: "run “cachefetch doctor\(store)” to check the rest"
     case .removePinned:
-      "unpin or remove a pinned entry that “cachefetch list\(store)” shows, or raise the limit with \(limits)"
+      "unmark or remove a pinned entry that “cachefetch list\(store)” shows, or raise the limit with \(limits)"
     case .removeThem: "“cachefetch rm\(store) \(selection)” removes all that is stored for it"
     case .largerStore: "raise the limit with \(limits)"
     case .longerDeadline: "allow more time with --deadline"
     case .endPause:
-      "what is stored is unaffected; try again then, or end the pause with “cachefetch doctor --repair\(store)”"
+      "what is stored is unaffected; try again then, or run “cachefetch rm --pause\(store) \(selection)”"
     case .longerConnectTimeout: "try again, or allow more time (--connect-timeout)"
     case .longerTimeout: "try again, or allow more time (--timeout)"
     case .largerBody: "raise the limit with --max-body SIZE if you trust the server"

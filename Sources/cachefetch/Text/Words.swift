@@ -60,6 +60,12 @@ enum Words {
     }
   }
 
+  /// “stale” of a response that is, if the server has given the lifetime that has passed.
+  static func stale(_ fields: HTTPFields) -> [String] {
+    let isGiven = CacheControl(fields: fields).maxAge != .absent || fields["Expires"] != nil
+    return isGiven ? ["stale"] : []
+  }
+
   /// Why a response is not in the store, behind “not kept:”; the name that JSON has where there are no words for it.
   static func unkept(_ reason: DataService.KeptReason) -> String {
     switch reason {

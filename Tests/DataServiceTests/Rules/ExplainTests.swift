@@ -31,7 +31,7 @@ import TestTurns
   @Test("where nothing is stored there are verdicts, and no terms of a row") func nothing() {
     let explanation = explain([])
     #expect(explanation.terms.isEmpty && explanation.refreshFields.isEmpty && explanation.variants.isEmpty)
-    #expect(verdict("stored-only", explanation) == "failure(notStored)")
+    #expect(verdict("stored-only", explanation) == "failure: nothing is stored")
     #expect(verdict("stored-then-fresh", explanation) == "fresh or failure")
     #expect(verdict("http", explanation) == "fresh or failure: nothing is stored under the key (section 4)")
     #expect(explanation.changes == ["a good response would be stored under this key"])
@@ -74,7 +74,7 @@ import TestTurns
   @Test("What is stored in its content coding is stored to http alone, and to who decodes nothing")
   func coded() {
     let row = Rule.row(["Content-Encoding": "gzip", "Content-Length": "4", "Cache-Control": "max-age=60"])
-    #expect(verdict("stored-only", explain([row])) == "failure(notStored)")
+    #expect(verdict("stored-only", explain([row])) == "failure: nothing is stored")
     #expect(verdict("http", explain([row])) == "stored: fresh (section 4.2)")
     var subject = Explain.Subject(
       key: RequestKey(account: "alice", target: "http://a.test/"), method: .get, fields: [:],
@@ -119,7 +119,7 @@ import TestTurns
     let explanation = explain(rows, ["Foo": "2"])
     #expect(explanation.variants.map(\.isMatch) == [false, true])
     #expect(explanation.variants.map(\.isGood) == [true, false])
-    #expect(verdict("stored-only", explanation) == "failure(notStored)")
+    #expect(verdict("stored-only", explanation) == "failure: nothing is stored")
     let mismatch = explain([rows[0]], ["Foo": "2"])
     #expect(mismatch.changes == ["a request with the headers of a stored variant would match it"])
   }
@@ -132,7 +132,7 @@ import TestTurns
     ] {
       #expect(
         verdict(policy, explanation)
-          == (policy == "stored-only" ? "failure(notStored)" : "fresh or failure")
+          == (policy == "stored-only" ? "failure" : "fresh or failure")
             + ": the request bypasses the store",
         "\(policy)")
     }
@@ -257,7 +257,7 @@ import TestTurns
           nothing
         policies
           stored-then-fresh  fresh or failure: the request bypasses the store
-          stored-only        failure(notStored): the request bypasses the store
+          stored-only        failure: the request bypasses the store
           fresh-only         fresh or failure: the request bypasses the store
           fresh-else-stored  fresh or failure: the request bypasses the store
           stored-else-fresh  fresh or failure: the request bypasses the store
@@ -341,6 +341,38 @@ import TestTurns
     #expect(
       verdict("stored-else-fresh", Explain.explanation(of: subject, protect: Rule.plain))
         == "fresh; else stored, then failure (the entry is invalid or from the future)")
+  }
+
+  @Test("what would be shown is said without a symbol, and goes by what is stored and by a pause")
+  func shown() {
+    var subject = Explain.Subject(
+      key: RequestKey(target: "http://a.test/"), method: .get, fields: [:], url: "http://a.test/",
+      rows: [], now: Rule.noon + 10_000)
+    subject.maxAge = 9_000
+    func shown() -> [String: String] {
+      let verdicts = Explain.explanation(of: subject, protect: Rule.plain).verdicts
+      return Dictionary(uniqueKeysWithValues: verdicts.map { ($0.policy, $0.shown) })
+    }
+    #expect(shown()["stored-then-fresh"] == "the server's answer, since nothing is stored for this request")
+    #expect(shown()["stored-only"] == "nothing, since nothing is stored for this request")
+    subject.rows = [Rule.row(["Cache-Control": "max-age=60"])]
+    let response = "the response stored 10 s ago"
+    #expect(
+      shown() == [
+        "stored-then-fresh": "\(response), then the server's answer if it differs",
+        "stored-only": "\(response); the server is not asked",
+        "fresh-only": "the server's answer or nothing, and not \(response)",
+        "fresh-else-stored": "the server's answer, or \(response) if there is none",
+        "stored-else-fresh": "the server's answer, or \(response) if there is none: that is more than 9 s",
+        "http": "\(response), since its lifetime or the request allows it",
+      ])
+    subject.maxAge = 10_000
+    #expect(shown()["stored-else-fresh"] == "\(response), since that is not more than 10 s")
+    subject.pausedUntil = Rule.noon + 60_000
+    let pause = ", since the server has asked not to be asked before Sun, 06 Nov 1994 08:50:37 GMT"
+    #expect(shown()["stored-then-fresh"] == response + pause && shown()["fresh-only"] == "nothing" + pause)
+    #expect(shown()["stored-only"] == "\(response); the server is not asked")
+    for text in shown().values { #expect(!text.contains("RFC") && !text.contains("failure"), "\(text)") }
   }
 
   @Test("It is one JSON object with the documented names") func json() throws {

@@ -91,6 +91,7 @@ import TestTurns
     Refused(["unpin", "http://a/"], "neither a verb", "did you mean “unmark --pin”?"),
     Refused(["untag"], "neither a verb", "did you mean “unmark --tag TAG”?"),
     Refused(["POST", "http://a/"], "neither a verb", "write -X POST URL"),
+    Refused(["diff", "-u", "http://a/"], "missing URL: -u has taken it", "USER:PASSWORD"),
     Refused(["rm", "-y", "http://a/"], "no option -y", "use --yes"),
     Refused(["--store", "", "http://a/"], "--store has an empty value", "--store PATH"),
   ]

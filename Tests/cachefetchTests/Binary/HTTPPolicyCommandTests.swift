@@ -99,6 +99,8 @@ import TestTurns
     origin.server.forgetRequests()
     let text = try await shell.run(["explain", origin.url])
     #expect(text.status == 0)
+    #expect(text.outputText.hasPrefix("cachefetch would print the response stored "))
+    #expect(text.outputText.contains(" ago, then the server's answer if it differs.\n\nkey\n"))
     #expect(text.outputText.contains("stored: fresh (section 4.2)"))
     #expect(text.outputText.contains("RFC 9111 section 4.2.3"))
     let json = try await shell.run(["explain", "--json", "--policy", "http", origin.url])

@@ -58,7 +58,7 @@ import TestTurns
     for verb in [["-q", "--offline"], ["show"]] {
       #expect(try await shell.run(verb + [site.url] + trust + certificate("alice")).status == 0, "\(verb)")
     }
-    #expect(try await shell.run("list").outputText.contains("[auto:"))
+    #expect(try await shell.run("list").outputText.contains("\tauto:"))
   }
 
   /// The ways that a proxy is named.
@@ -160,7 +160,9 @@ import TestTurns
   @Test func `a pause is explained, listed and ended`() async throws {
     let (shell, origin) = (try Shell(), try origin())
     let url = origin.url + "/busy"
-    let ways = [["rm", url], ["rm", "--host", "127.0.0.1"], ["doctor", "--repair"]]
+    let ways = [
+      ["rm", url], ["rm", "--host", "127.0.0.1"], ["rm", "--pause", "127.0.0.1"], ["doctor", "--repair"],
+    ]
     for (index, way) in ways.enumerated() {
       let count = origin.requests().count
       let busy = try await shell.run("-q", "--retry", "0", "--connect-timeout", "1h", url)
@@ -190,7 +192,7 @@ import TestTurns
     #expect(try await shell.run(["-q", "--offline"] + words + [url]).status == 0)
     #expect(try await shell.run("-q", "--offline", "--secret-parameter", "who", url).status == 4)
     let listed = try await shell.run("list")
-    #expect(listed.outputText.contains("who=~") && listed.outputText.contains("[auto:"))
+    #expect(listed.outputText.contains("who=~") && listed.outputText.contains("\tauto:"))
     #expect(try !shell.store.filesContain("GEHEIM"))
     #expect(try await shell.run("rm", "--secret-parameter", "who", url).outputText.isEmpty)
     #expect(try await shell.run("list").outputText.isEmpty)

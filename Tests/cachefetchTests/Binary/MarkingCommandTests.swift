@@ -35,15 +35,15 @@ import Testing
     let down = try await shell.run("--pin", "--tag", "down", "--retry", "0", origin.url)
     #expect(down.status == 3 && down.outputText == "kept")
     let listed = try await shell.run("list", "--tag", "down").lines
-    #expect(listed.count == 1 && listed[0].contains(" pinned "))
+    #expect(listed.count == 1 && listed[0].contains("\tpinned\t"))
   }
 
   @Test func `what was pinned may be evicted again, and is there until then`() async throws {
     let (shell, origin) = try await Shell.filled()
-    #expect(try await shell.run("list").lines.filter { $0.contains(" pinned ") }.count == 1)
+    #expect(try await shell.run("list").lines.filter { $0.contains("pinned\t") }.count == 1)
     let run = try await shell.run("unmark", "--pin", "--prefix", origin.url)
     #expect(run.status == 0 && run.outputText.isEmpty && run.errorText == "unpinned 1 entry\n")
-    #expect(try await shell.run("list").lines.filter { $0.contains(" pinned ") }.isEmpty)
+    #expect(try await shell.run("list").lines.filter { $0.contains("pinned\t") }.isEmpty)
     #expect(try await shell.listed() == ["/a", "/b", "/c"])
     // Nothing protects it any more.
     #expect(try await shell.run("limits", "--rows", "1").status == 0)

@@ -14,8 +14,8 @@ import TestTurns
     _ = try await shell.run("--account", "alice", url)
     _ = try await shell.run("-q", "--resolve", "localhost:1:127.0.0.1", url)
     let lines = try await shell.run("list", "--prefix", url).lines
-    #expect(Set(lines).count == 4 && lines.contains { $0.hasSuffix("/b  --no-location") })
-    #expect(lines.contains { $0.hasSuffix("/b  --resolve localhost:1:127.0.0.1") })
+    #expect(Set(lines).count == 4 && lines.contains { $0.hasSuffix("/b\t--no-location\t") })
+    #expect(lines.contains { $0.hasSuffix("/b\t--resolve localhost:1:127.0.0.1\t") })
     let refused = try await shell.run("rm", url)
     #expect(
       refused.status == 64
@@ -90,6 +90,44 @@ import TestTurns
     #expect(empty.status == 0 && empty.output.isEmpty)
     #expect(try await shell.run("rm", origin.url + "/b").status == 0)
     #expect(try await shell.run("rm", "--json", origin.url + "/b").outputText == "{\"removed\":0}\n")
+  }
+
+  @Test func `of the variants of a URL rm --exact -H removes the one for these headers`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin(.ok("x", ["Vary": "Accept-Language"]))
+    for language in ["de", "fr"] {
+      _ = try await shell.run("-q", "-H", "Accept-Language: \(language)", origin.url)
+    }
+    let none = try await shell.run("rm", "--exact", "-H", "Accept-Language: it", origin.url)
+    #expect(none.status == 0 && none.errorText == "cachefetch: no stored entry matches\n")
+    let one = try await shell.run("rm", "--exact", "-H", "Accept-Language: de", origin.url)
+    #expect(one.status == 0 && one.errorText == "removed 1 entry\n")
+    #expect(try await shell.run("list").lines.map { $0.hasSuffix("\t(accept-language: fr)\t") } == [true])
+    let loose = try await shell.run("rm", "-H", "Accept-Language: fr", origin.url)
+    #expect(loose.status == 64 && loose.errorText.contains("add --exact"))
+  }
+
+  @Test func `a pause is told with its length, and rm --pause ends it and removes nothing`() async throws {
+    let shell = try Shell()
+    let busy = FixtureReply(
+      status: 429, reason: "Too Many Requests", fields: ["Retry-After": "3600"], body: Array("busy".utf8))
+    let origin = try ChangingOrigin(.ok("x"))
+    _ = try await shell.run("-q", origin.url)
+    origin.answer(busy)
+    let host = "127.0.0.1:\(origin.port)"
+    let made = try await shell.run("--retry", "0", "--print", "none", origin.url + "/busy")
+    #expect(
+      made.errorText
+        == "cachefetch: \(host) answered 429 and is not asked again for 1 hour (Retry-After); "
+        + "“cachefetch rm --pause '\(host)'” ends that\n", "\(made.errorText)")
+    #expect(try await shell.run("doctor").outputText.contains("run “cachefetch rm --pause '\(host)'”"))
+    #expect(try await shell.run("rm", "--pause", host, "--host", "a").status == 64)
+    let other = try await shell.run("rm", "--pause", "a.example")
+    #expect(other.status == 0 && other.errorText == "cachefetch: no pause of a.example is in force\n")
+    let ended = try await shell.run("rm", "--pause", host, "--json")
+    #expect(ended.outputText == "{\"removed\":0,\"pauses_ended\":1}\n")
+    #expect(ended.errorText == "cachefetch: a pause is over: it asks again\n")
+    #expect(try await shell.run("list").lines.count == 1)
   }
 
   /// Stores the first half of a download, as a process leaves it that was cut off.

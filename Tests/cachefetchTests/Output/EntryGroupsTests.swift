@@ -39,6 +39,10 @@ import TestTurns
 
   @Test func `what the key has a digest of is asked for with the same again`() {
     #expect(groups(("", "body=3:abc")).waysToAsk == ["with the same -d, -X and --read"])
+    #expect(
+      groups(("", "authorities body=3:abc")).waysToAsk == [
+        "with --cacert FILE and the same -d, -X and --read"
+      ])
     #expect(groups(("", "authorities no-location")).waysToAsk == ["with --cacert FILE --no-location"])
   }
 
@@ -47,7 +51,7 @@ import TestTurns
     let found = groups((one, ""), (two, ""), (two, "insecure"))
     #expect(found.text == "1 of auto:01234567…, 1 of auto:12345678…, 1 of auto:12345678… with -k")
     #expect(found.narrowing == "-k or --exact")
-    #expect(found.waysToAsk == ["with the same credentials", "with the same credentials -k"])
+    #expect(found.waysToAsk == ["with the same credentials", "with the same credentials and -k"])
     #expect(groups((one, ""), ("a", "")).narrowing == "--account or --exact")
   }
 

@@ -8,8 +8,13 @@ import TestTurns
   /// Ten seconds after the samples were received.
   private let table = EntryTable(now: Sample.receivedAt + 10_000)
 
-  private func text(_ entries: StoredEntry..., width: Int? = nil, hasHeader: Bool = false) -> String {
-    table.text(entries, width: width, hasHeader: hasHeader)
+  /// The lines below the header.
+  private func text(_ entries: StoredEntry..., width: Int = 200) -> String {
+    String(table.text(entries, width: width).drop { $0 != "\n" }.dropFirst())
+  }
+
+  private func header(_ entries: StoredEntry..., width: Int = 200) -> String {
+    String(table.text(entries, width: width).prefix { $0 != "\n" })
   }
 
   @Test(
@@ -48,6 +53,11 @@ import TestTurns
     arguments: [
       ("fresh", Sample.entry(), "fresh  http://a.example/x"),
       ("stale", Sample.entry { $0.isInvalid = true }, "stale  http://a.example/x"),
+      (
+        "neither, since its server has given no lifetime",
+        Sample.entry { $0.head.fields = ["ETag": "\"1\""] },
+        "http://a.example/x"
+      ),
       ("damaged", Sample.entry(isSound: false), "damaged  http://a.example/x"),
       ("another status", Sample.entry { $0.head.status = 404 }, "fresh 404  http://a.example/x"),
       ("pinned", Sample.entry { $0.isPinned = true }, "fresh pinned  http://a.example/x"),
@@ -63,19 +73,38 @@ import TestTurns
       ("what acts on a terminal", Sample.entry("http://a/\u{9B}"), "fresh  http://a/<U+009B>"),
     ])
   func line(name: String, entry: StoredEntry, end: String) {
-    #expect(text(entry) == "10 seconds ago  3 B  \(end)\n", "\(name)")
+    let shown = text(entry).split(separator: " ").joined(separator: " ")
+    #expect(shown == "10 seconds ago 3 B \(end)\n".split(separator: " ").joined(separator: " "), "\(name)")
   }
 
-  @Test func `columns are aligned, under a header where there is one`() {
+  @Test func `columns are aligned, under a header`() {
     let (one, two) = (Sample.entry("http://a/"), Sample.entry("http://b/") { $0.body.length = 12_345 })
     #expect(
-      text(one, two)
-        == "10 seconds ago      3 B  fresh  http://a/\n10 seconds ago  12.3 kB  fresh  http://b/\n")
+      table.text([one, two], width: 80)
+        == """
+              RECEIVED     SIZE  STATE  ENTRY
+        10 seconds ago      3 B  fresh  http://a/
+        10 seconds ago  12.3 kB  fresh  http://b/
+
+        """)
+    #expect(table.text([], width: 80) == "RECEIVED  SIZE  STATE  ENTRY\n")
+  }
+
+  @Test func `for a program columns are separated by tabs, and times and sizes are exact`() {
+    let entry = Sample.entry(
+      "http://a/\tb", account: "auto:0123456789abcdef", extra: "insecure", method: "POST", tags: ["a", "b"]
+    ) {
+      $0.head.status = 203
+      $0.isPinned = true
+      $0.variant = "accept: a\naccept-language: de"
+      $0.body.length = 12_345
+    }
     #expect(
-      text(one, width: 80, hasHeader: true)
-        == "      RECEIVED  SIZE  STATE  ENTRY\n10 seconds ago   3 B  fresh  http://a/\n")
-    #expect(text(one, hasHeader: true).hasPrefix("      RECEIVED  SIZE  STATE  ENTRY\n"))
-    #expect(text(hasHeader: true) == "RECEIVED  SIZE  STATE  ENTRY\n")
+      table.lines([Sample.entry(), entry])
+        == "1970-01-01T00:00:01.500Z\t3\t200\tfresh\t\thttp://a.example/x\t\t\n"
+        + "1970-01-01T00:00:01.500Z\t12345\t203\tfresh pinned\tauto:0123456789abcdef\thttp://a/^Ib\t"
+        + "-X POST -k (accept: a, accept-language: de)\t#a #b\n")
+    #expect(table.lines([]).isEmpty)
   }
 
   @Test func `a row from the future is not older than now`() {
@@ -84,34 +113,34 @@ import TestTurns
 
   @Test func `a narrow window has two lines for each`() {
     let entry = Sample.entry("http://a/b")
-    #expect(text(entry, width: 60) == "10 seconds ago  3 B  fresh  http://a/b\n")
-    #expect(text(entry, width: 59) == "10 seconds ago  3 B  fresh\n  http://a/b\n")
+    #expect(text(entry, width: 60) == "10 seconds ago   3 B  fresh  http://a/b\n")
+    #expect(text(entry, width: 59) == "10 seconds ago   3 B  fresh\n  http://a/b\n")
     let wide = Sample.entry { $0.head.status = 404 }
-    #expect(table.text([entry, wide], width: 59).hasPrefix("10 seconds ago  3 B  fresh\n  http://a/b\n"))
-    #expect(text(entry, width: 59, hasHeader: true).hasPrefix("      RECEIVED  SIZE  STATE\n"))
-    #expect(text(entry, width: 20, hasHeader: true).hasPrefix("      RECEIVED  SIZ…\n"))
-    #expect(text(entry, width: 11) == "10 seconds ago  3 B  fresh\n  http://a…\n")
+    #expect(text(entry, wide, width: 59).hasPrefix("10 seconds ago   3 B  fresh\n  http://a/b\n"))
+    #expect(header(entry, width: 59) == "      RECEIVED  SIZE  STATE")
+    #expect(header(entry, width: 20) == "      RECEIVED  SIZ…")
+    #expect(text(entry, width: 11) == "10 seconds ago   3 B  fresh\n  http://a…\n")
     let named = Sample.entry("http://a/b", account: "alice")
     for width in 1...3 {
-      #expect(text(named, width: width) == "10 seconds ago  3 B  fresh\n  h\n", "\(width)")
+      #expect(text(named, width: width) == "10 seconds ago   3 B  fresh\n  h\n", "\(width)")
     }
   }
 
   @Test func `first the account's name is cut, then the URL, and the account never goes`() {
     let account = "auto:0123456789abcdef"
     let entry = Sample.entry("http://a/" + String(repeating: "b", count: 20), account: account)
-    // 28 columns are for figures, and the entry is 29 + 25 long.
+    // 29 columns are for figures, and the entry is 29 + 25 long.
     let whole = "http://a/" + String(repeating: "b", count: 20)
-    #expect(text(entry, width: 82).hasSuffix("  \(whole)  [\(account)]\n"))
-    #expect(text(entry, width: 81).hasSuffix("  \(whole)  [auto:01234567…]\n"))
-    #expect(text(entry, width: 75).hasSuffix("  \(whole)  [auto:01234567…]\n"))
+    #expect(text(entry, width: 83).hasSuffix("  \(whole)  [\(account)]\n"))
+    #expect(text(entry, width: 82).hasSuffix("  \(whole)  [auto:01234567…]\n"))
+    #expect(text(entry, width: 76).hasSuffix("  \(whole)  [auto:01234567…]\n"))
     #expect(
-      text(entry, width: 74).hasSuffix("  http://a/\(String(repeating: "b", count: 18))…  [auto:01234567…]\n")
+      text(entry, width: 75).hasSuffix("  http://a/\(String(repeating: "b", count: 18))…  [auto:01234567…]\n")
     )
     // Half of the width is the URL's at least, else both are cut as one.
-    #expect(text(entry, width: 64).hasSuffix("  http://a/bbbbbbbb…  [auto:01234567…]\n"))
-    #expect(text(entry, width: 63).hasSuffix("  http://a/bbbbbbb…  [auto:01234567…]\n"))
-    #expect(text(entry, width: 62).hasSuffix("  \(whole)  [a…\n"))
+    #expect(text(entry, width: 65).hasSuffix("  http://a/bbbbbbbb…  [auto:01234567…]\n"))
+    #expect(text(entry, width: 64).hasSuffix("  http://a/bbbbbbb…  [auto:01234567…]\n"))
+    #expect(text(entry, width: 63).hasSuffix("  \(whole)  [a…\n"))
   }
 
   @Test(arguments: [

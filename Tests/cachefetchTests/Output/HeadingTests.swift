@@ -1,3 +1,4 @@
+import CacheStore
 import DataService
 import Testing
 import TestTurns
@@ -11,9 +12,16 @@ import TestTurns
     .stored(Sample.response([1], isStored: true, change))
   }
 
-  @Test func `a stored one has its age, its size, and whether it is stale`() {
-    #expect(Heading().line(stored()) == "stored   200 OK · 5 seconds ago · 1 B · stale\n")
-    #expect(Heading().line(stored { $0.bodyLength = nil }) == "stored   200 OK · 5 seconds ago · stale\n")
+  @Test func `a stored one has its age, its size, and whether a lifetime that the server gave has passed`() {
+    #expect(Heading().line(stored()) == "stored   200 OK · 5 seconds ago · 1 B\n")
+    #expect(Heading().line(stored { $0.bodyLength = nil }) == "stored   200 OK · 5 seconds ago\n")
+    for fields in [["Cache-Control": "max-age=1"], ["Expires": "0"]] as [HTTPFields] {
+      #expect(
+        Heading().line(stored { $0.fields = fields }) == "stored   200 OK · 5 seconds ago · 1 B · stale\n")
+    }
+    #expect(
+      !Heading().line(stored { $0.fields = ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"] }).contains(
+        "stale"))
     #expect(Heading(hasColour: true).line(stored()).hasPrefix("\u{1B}[1;33mstored  \u{1B}[0m 200 OK"))
   }
 
@@ -43,20 +51,16 @@ import TestTurns
   }
 
   @Test func `others are cut at the width, of which nine columns are the kind's`() {
-    // 31 characters behind the kind.
-    #expect(
-      Heading(width: 43).line(stored { $0.bodyLength = nil }) == "stored   200 OK · 5 seconds ago · stale\n")
-    let whole = "200 OK · 5 seconds ago · stale"
-    #expect(Heading(width: 9 + whole.count).line(stored { $0.bodyLength = nil }) == "stored   \(whole)\n")
-    #expect(
-      Heading(width: 8 + whole.count).line(stored { $0.bodyLength = nil })
-        == "stored   \(whole.dropLast(2))…\n")
+    let whole = "200 OK · 5 seconds ago · 1 B"
+    #expect(Heading(width: 43).line(stored()) == "stored   \(whole)\n")
+    #expect(Heading(width: 9 + whole.count).line(stored()) == "stored   \(whole)\n")
+    #expect(Heading(width: 8 + whole.count).line(stored()) == "stored   \(whole.dropLast(2))…\n")
     #expect(Heading(width: 5).line(stored()) == "stored   200 OK · …\n")
   }
 
   @Test func `a URL stands behind it where there is room, else below, its end at least`() {
     let url = "http://a.example/one"
-    let whole = "200 OK · 5 seconds ago · 1 B · stale"
+    let whole = "200 OK · 5 seconds ago · 1 B"
     let room = 9 + whole.count + 3 + url.count
     #expect(Heading(url: url, width: room).line(stored()) == "stored   \(whole) · \(url)\n")
     #expect(Heading(url: url, width: room - 1).line(stored()) == "stored   \(whole)\n         \(url)\n")

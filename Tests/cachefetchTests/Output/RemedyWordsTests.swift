@@ -12,7 +12,7 @@ import Testing
     .ownFile, .ownStore, .repair, .repairRemoves, .restoreKey, .checkStore,
     .removePinned(orAllow: .bytes(4 << 30)), .removePinned(orAllow: .rows(6)), .removeThem(of: "http://a/?b"),
     .largerStore(10 << 20),
-    .longerDeadline, .endPause,
+    .longerDeadline, .endPause(of: "a.example"),
     .longerConnectTimeout, .longerTimeout, .largerBody, .certificateAuthority, .asSent,
     .asStored, .clientCertificate,
   ]

@@ -305,7 +305,7 @@ import TestTurns
     ] as [([String], Int32)] {
       #expect(try await shell.run(["-q", "--offline"] + words).status == status, "\(words)")
     }
-    #expect(try await shell.run("list").outputText.contains("\(site.url)  --cacert\n"))
+    #expect(try await shell.run("list").outputText.contains("\(site.url)\t--cacert\t\n"))
     #expect(try await shell.run("rm", "--cacert", "other.pem", site.url).errorText == "removed 1 entry\n")
   }
 

@@ -126,7 +126,7 @@
   extension DataServiceError {
     fileprivate static func tooLarge(_ limit: Int64, _ host: String) -> DataServiceError {
       DataServiceError(
-        .tooLarge, "the response from \(host) is larger than \(Counted.text(limit, "byte"))",
+        .tooLarge, "the response from \(host) is larger than \(Counted.bytes(limit))",
         remedy: .largerBody)
     }
   }
