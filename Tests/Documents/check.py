@@ -58,6 +58,8 @@ import origin as origins
 import pages
 
 LIMIT_OF_NOT_RUN = 10
+#: What stands for URL on the first screen of the help.
+FIRST_URL = "https://example.com/news.json"
 BLOCK_URL = re.compile(r"https?://[A-Za-z0-9.:-]+/[A-Za-z0-9/_.?=&~-]*")
 
 
@@ -333,21 +335,26 @@ def check_help(checker, machine):
         return run.output.decode()
 
     overview = help_of()
-    verbs = re.findall(r"^  ([a-z-]+) +\S", overview.partition("verbs:\n")[2].partition("\nexamples:")[0], re.M)
-    shown = list(dict.fromkeys(examples(overview)))
+    verbs = [
+        verb for line in re.findall(r"^  ([a-z, -]+?)  +\S", overview.partition("\nverbs:\n")[2].partition("\n\n")[0], re.M)
+        for verb in line.split(", ")]
+    # The first screen has an example a line, with URL in it and what it does behind it.
+    first = [re.split(r" {2,}", line)[0].replace("URL", FIRST_URL) for line in examples(overview)]
+    shown = []
     options = {}
     for verb in verbs:
         page = help_of(verb)
         options[verb] = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9.-]*", page))
         shown += [line for line in examples(page) if line not in shown]
-    if len(verbs) < 10 or len(shown) < len(verbs):
-        raise pages.Mistake(f"the help shows {len(verbs)} verbs and {len(shown)} examples; its form has changed")
+    if len(verbs) < 10 or len(shown) < len(verbs) or not first:
+        raise pages.Mistake(
+            f"the help shows {len(verbs)} verbs and {len(first)} and {len(shown)} examples; its form has changed")
     manual = machine.run("cachefetch help manual | mandoc -T utf8 -O width=500").output.decode()
     manual = re.sub(r"\s+", " ", re.sub(".\x08", "", manual))
     for line in shown:
         checker.tally.compare(
             "the manual", line, re.sub(r"\s+", " ", line) in manual, "the example stands in it", "it does not")
-    for line in shown:
+    for line in dict.fromkeys(first + shown):
         checker.tally.blocks += 1
         if line not in claims:
             checker.tally.compare(place, f"the help's example “{line}”", False, "nothing", "an example")
