@@ -132,6 +132,9 @@ asked 2
 run 3 "$(edition 1 news)" 'cachefetch -1 $B/news'
 run 0 "$(edition 1 news)" 'cachefetch -1 --stale-ok $B/news'
 asked 0
+run 0 '' 'cachefetch rm --pause 127.0.0.1'
+run 0 "$(edition 1 news)" 'cachefetch -1 $B/news'
+asked 1
 
 job 'an API with a token and an ETag'
 TOKEN=s3cret-one
@@ -187,6 +190,8 @@ run 0 "$(edition 1 news)" 'cachefetch $B/news'
 tell mode down
 run 3 "$(edition 1 news)" 'cachefetch --retry 0 $B/news'
 run 0 "$(edition 1 news)" 'cachefetch --offline $B/news'
+run 3 "$(edition 1 news)" 'cachefetch --retry 0 --max-stale 7d $B/news'
+run 4 '' 'cachefetch --retry 0 --max-stale 0 $B/news'
 
 job 'a page of a kiosk'
 run 0 '' 'cachefetch -o page.txt $B/page.txt'
