@@ -23,41 +23,35 @@ struct Option: Sendable {
   let value: ValueKind?
   /// How help names the value.
   let placeholder: String
-  /// The help text, in one line.
-  let text: String
-  /// Help texts that replace ``text`` for some verbs; the first match counts.
-  let verbTexts: [VerbText]
   /// The verbs it applies to.
   let verbs: VerbSet
   /// Whether each of several counts, not the last alone.
   let repeats: Bool
 
   /// A flag.
-  init(
-    _ name: OptionName, _ short: Character? = nil, for verbs: VerbSet, _ text: String,
-    _ verbTexts: [VerbText] = []
-  ) {
-    self.init(name, short, nil, "", for: verbs, text, verbTexts)
+  init(_ name: OptionName, _ short: Character? = nil, for verbs: VerbSet) {
+    self.init(name, short, nil, "", for: verbs)
   }
 
   /// An option with a value.
   init(
     _ name: OptionName, _ short: Character? = nil, _ value: ValueKind?, _ placeholder: String,
-    repeats: Bool = false, for verbs: VerbSet, _ text: String, _ verbTexts: [VerbText] = []
+    repeats: Bool = false, for verbs: VerbSet
   ) {
     self.name = name
     self.short = short
     self.value = value
     self.placeholder = placeholder
-    self.text = text
-    self.verbTexts = verbTexts
     self.verbs = verbs
     self.repeats = repeats
   }
 
   /// The help text for a verb.
   func help(for verb: Verb) -> String {
-    verbTexts.first { $0.verbs.contains(VerbSet(verb)) }?.text ?? text
+    Self.texts.first { line in
+      line.words[0] == name.rawValue
+        && (line.words.count == 1 || line.words.dropFirst().contains { $0 == verb.rawValue })
+    }?.text ?? ""
   }
 
   /// Its help texts, each with its verbs, in the order of the verbs.
@@ -113,83 +107,45 @@ enum OptionGroup: String, CaseIterable, Sendable {
 /// Every option by the name it is written with, in the order help shows them.
 enum OptionName: String, CaseIterable, Sendable {
   // Which answer.
-  case one
-  case staleOK = "stale-ok"
-  case policy, offline
-  case maxAge = "max-age"
-  case deadline
-  case maxStale = "max-stale"
-  case background
-  case waitOnline = "wait-online"
-  case accept
+  case one, staleOK = "stale-ok", policy, offline, maxAge = "max-age", deadline, maxStale = "max-stale",
+    background
+  case waitOnline = "wait-online", accept
   // What is printed.
-  case print, include, json, output, fail
-  case failWithBody = "fail-with-body"
-  case writeOut = "write-out"
-  case ignorePath = "ignore-path"
-  case quiet
-  case showError = "show-error"
-  case verbose
+  case print, include, json, output, fail, failWithBody = "fail-with-body", writeOut = "write-out"
+  case ignorePath = "ignore-path", quiet, showError = "show-error", verbose
   // The request.
-  case method = "request"
-  case head, header, data
-  case dataBinary = "data-binary"
-  case dataURLEncode = "data-urlencode"
-  case asQuery = "get"
-  case read, key
-  case noLocation = "no-location"
+  case method = "request", head, header, data, dataBinary = "data-binary", dataURLEncode = "data-urlencode"
+  case asQuery = "get", read, key, noLocation = "no-location"
   // Who I am.
-  case account, user, netrc, cert
-  case keyFile = "key-file"
-  case secretField = "secret-field"
+  case account, user, netrc, cert, keyFile = "key-file", secretField = "secret-field"
   case secretParameter = "secret-parameter"
   // Network, TLS, proxy.
-  case parallel
-  case connectTimeout = "connect-timeout"
-  case timeout, retry
-  case maxBody = "max-body"
-  case proxy, cacert, insecure, resolve
-  case unixSocket = "unix-socket"
-  case http11 = "http1.1"
-  case noCompressed = "no-compressed"
-  case noSandbox = "no-sandbox"
+  case parallel, connectTimeout = "connect-timeout", timeout, retry, maxBody = "max-body", proxy, cacert,
+    insecure
+  case resolve, unixSocket = "unix-socket", http11 = "http1.1", noCompressed = "no-compressed", noSandbox =
+    "no-sandbox"
   // The store.
-  case store, pin, tag
-  case keepAnyway = "keep-anyway"
-  case tier
-  case noTier = "no-tier"
+  case store, pin, tag, keepAnyway = "keep-anyway", tier, noTier = "no-tier"
   // Which entries.
-  case stale
-  case olderThan = "older-than"
-  case host, prefix
-  case largerThan = "larger-than"
-  case status, type, exact
+  case stale, olderThan = "older-than", host, prefix, largerThan = "larger-than", status, type, exact
   // Of single verbs.
-  case every
-  case untilChanged = "until-changed"
-  case onFailure = "on-failure"
-  case sort, reverse, limit, bytes, rows, pause, fleet, yes, repair
-  case newFleetKey = "new-fleet-key"
-  case help, version
+  case every, untilChanged = "until-changed", onFailure = "on-failure", sort, reverse, limit, bytes, rows,
+    pause, fleet
+  case yes, repair, newFleetKey = "new-fleet-key", help, version
 
   /// The option with this spelling. `init(rawValue:)` would first build a table of all options, for one or two
   /// lookups.
   static func named(_ name: String) -> OptionName? { allCases.first { $0.rawValue == name } }
 
-  /// The last option of each group.
+  /// The last option of each group but the last group.
   private static let ends: [(last: OptionName, group: OptionGroup)] = [
     (.accept, .answer), (.verbose, .printed), (.noLocation, .request), (.secretParameter, .identity),
-    (.noSandbox, .network), (.noTier, .store), (.exact, .selection), (.version, .other),
+    (.noSandbox, .network), (.noTier, .store), (.exact, .selection),
   ]
 
   /// What it is about.
   var group: OptionGroup {
-    var place = OptionName.allCases[...]
-    for (last, group) in Self.ends {
-      guard let end = place.firstIndex(of: last) else { break }
-      if place[...end].contains(self) { return group }
-      place = place[(end + 1)...]
-    }
-    return .other
+    let place = Self.allCases.firstIndex(of: self) ?? 0
+    return Self.ends.first { place <= Self.allCases.firstIndex(of: $0.last) ?? 0 }?.group ?? .other
   }
 }

@@ -10,117 +10,68 @@ enum Verb: String, CaseIterable, Sendable {
   static func named(_ name: String) -> Verb? { allCases.first { $0.rawValue == name } }
 
   /// The operands, as help shows them.
-  var operands: String {
-    switch self {
-    case .get, .watch: "URL…"
-    case .preload: "PLAN | LIST | URL… | -"
-    case .diff, .explain: "URL"
-    case .show: "URL | --key KEY"
-    case .rm, .unmark: "[URL…]"
-    case .list, .signOut, .stats, .limits, .doctor: ""
-    case .export, .import: "FILE"
-    case .completions: "bash|zsh|fish"
-    case .help: "[VERB|tier|manual]"
-    }
-  }
-
+  var operands: String { row.operands }
   /// How many operands it takes.
-  var operandCount: ClosedRange<Int> {
-    switch self {
-    case .get, .watch, .preload, .completions: 1...Int.max
-    case .diff, .explain, .export, .import: 1...1
-    case .show: 0...1
-    case .rm, .unmark: 0...Int.max
-    case .list, .signOut, .stats, .limits, .doctor: 0...0
-    case .help: 0...1
-    }
-  }
-
+  var operandCount: ClosedRange<Int> { row.count }
   /// A one-line summary.
-  var summary: String {
+  var summary: String { row.summary }
+
+  private var row: (operands: String, count: ClosedRange<Int>, summary: String) {
     switch self {
-    case .get: "print the stored response, then the fresh one (the default verb)"
-    case .preload: "fetch a list of requests into the store"
-    case .watch: "check URLs again and again, and print changes only"
-    case .diff: "compare the stored response with the fresh one"
-    case .explain: "show what the store and the caching rules would do, and why"
-    case .list: "list stored responses"
-    case .show: "print a stored response, without using the network"
-    case .rm: "remove stored responses"
-    case .unmark: "remove the pin or tags from stored responses"
-    case .signOut: "securely erase everything stored for an account"
-    case .stats: "show how much traffic and time the store has saved"
-    case .limits: "show or set how large the store may become"
-    case .doctor: "check the store and what it depends on"
-    case .export: "write a portable copy of the store"
-    case .import: "add the responses of a portable copy to the store"
-    case .completions: "print the completion script for a shell"
-    case .help: "show help for the command, a verb or sharing (tier), or the manual page"
+    case .get: ("URL…", 1...Int.max, "print the stored response, then the fresh one (the default verb)")
+    case .preload: ("PLAN | LIST | URL… | -", 1...Int.max, "fetch a list of requests into the store")
+    case .watch: ("URL…", 1...Int.max, "check URLs again and again, and print changes only")
+    case .diff: ("URL", 1...1, "compare the stored response with the fresh one")
+    case .explain: ("URL", 1...1, "show what would be printed, and why")
+    case .list: ("", 0...0, "list stored responses")
+    case .show: ("URL | --key KEY", 0...1, "print a stored response, without using the network")
+    case .rm: ("[URL…]", 0...Int.max, "remove stored responses")
+    case .unmark: ("[URL…]", 0...Int.max, "remove the pin or tags from stored responses")
+    case .signOut: ("", 0...0, "securely erase everything stored for an account")
+    case .stats: ("", 0...0, "show how much traffic and time the store has saved")
+    case .limits: ("", 0...0, "show or set how large the store may become")
+    case .doctor: ("", 0...0, "check the store and what it depends on")
+    case .export: ("FILE", 1...1, "write a portable copy of the store")
+    case .import: ("FILE", 1...1, "add the responses of a portable copy to the store")
+    case .completions: ("bash|zsh|fish", 1...Int.max, "print the completion script for a shell")
+    case .help:
+      ("[VERB|tier|manual]", 0...1, "show help for the command, a verb or the tier, or the manual page")
     }
   }
 
   /// Examples for help and the manual: a command line and what it does.
   var examples: [(line: String, meaning: String)] {
-    switch self {
-    case .get:
-      [
-        ("cachefetch https://example.com/news.json", "the stored response at once, then the fresh one"),
-        ("cachefetch --offline https://example.com/news.json", "the stored one, without using the network"),
-        (
-          "cachefetch --one --max-age 5m https://example.com/news.json | jq .",
-          "one body; asks the server only if the stored one is older"
-        ),
-        (
-          "cachefetch --one --deadline 2s https://example.com/news.json",
-          "the fresh one if it comes in time, else the stored one"
-        ),
-      ]
-    case .preload: [("cachefetch preload --parallel 8 - < urls.txt", "fill the store before a journey")]
-    case .watch:
-      [
-        (
-          "cachefetch watch --every 1m --json https://example.com/news.json",
-          "one line of JSON per change, outage or recovery"
-        )
-      ]
-    case .diff: [("cachefetch diff https://example.com/news.json", "what changed since the stored response")]
-    case .explain:
-      [
-        (
-          "cachefetch explain https://example.com/news.json",
-          "which rule decides under each policy, and how long the response stays fresh"
-        )
-      ]
-    case .list:
-      [
-        ("cachefetch list --host example.com --sort size", "the largest last"),
-        ("cachefetch list --stale --json", "one line of JSON per stale entry"),
-      ]
-    case .show: [("cachefetch show -i https://example.com/news.json", "headers and body as stored")]
-    case .rm:
-      [
-        ("cachefetch rm --older-than 30d --yes", "without asking"),
-        (
-          "cachefetch rm --exact https://example.com/news.json",
-          "not what is stored of it for accounts, or with -k"
-        ),
-      ]
-    case .unmark:
-      [
-        ("cachefetch unmark --pin --host example.com", "the limits of the store apply to them again"),
-        ("cachefetch unmark --tag demo", "the entries stay, without the tag"),
-      ]
-    case .signOut: [("cachefetch sign-out --account alice", "leaves nothing of alice in the file")]
-    case .stats: [("cachefetch stats --json", "the counts by account and host")]
-    case .limits:
-      [("cachefetch limits --bytes 500M --older-than 90d", "for every program that uses the store")]
-    case .doctor: [("cachefetch doctor", "exit status 1 if something is wrong")]
-    case .export: [("cachefetch export --tag demo demo.cfx", "an offline copy for a demonstration")]
-    case .import: [("cachefetch import demo.cfx", "checked as a whole before an entry is added")]
-    case .completions: [("source <(cachefetch completions bash)", "in this shell, now")]
-    case .help: [("cachefetch help watch", "the options of one verb")]
+    NamedText.lines(Self.allExamples).filter { $0.name == rawValue }.map {
+      let parts = $0.text.split(separator: "  # ")
+      return (String(parts[0]), String(parts[1]))
     }
   }
+
+  private static let allExamples = """
+    get | cachefetch https://example.com/news.json  # the stored response at once, then the fresh one
+    get | cachefetch --offline https://example.com/news.json  # the stored one, without using the network
+    get | cachefetch --one --max-age 5m https://example.com/news.json | jq .  # one body; asks only if the stored one is older
+    get | cachefetch --one --deadline 2s https://example.com/news.json  # the fresh one if it comes in time, else the stored one
+    preload | cachefetch preload --parallel 8 - < urls.txt  # fill the store before a journey
+    watch | cachefetch watch --every 1m --json https://example.com/news.json  # one line of JSON per change, outage or recovery
+    diff | cachefetch diff https://example.com/news.json  # what changed since the stored response
+    explain | cachefetch explain https://example.com/news.json  # what would be printed, and which rule decides under each policy
+    list | cachefetch list --host example.com --sort size  # the largest last
+    list | cachefetch list --stale --json  # one line of JSON per stale entry
+    show | cachefetch show -i https://example.com/news.json  # headers and body as stored
+    rm | cachefetch rm --older-than 30d --yes  # without asking
+    rm | cachefetch rm --exact https://example.com/news.json  # not what is stored of it for accounts, or with -k
+    unmark | cachefetch unmark --pin --host example.com  # the limits of the store apply to them again
+    unmark | cachefetch unmark --tag demo  # the entries stay, without the tag
+    sign-out | cachefetch sign-out --account alice  # leaves nothing of alice in the file
+    stats | cachefetch stats --json  # the counts by account and host
+    limits | cachefetch limits --bytes 500M --older-than 90d  # for every program that uses the store
+    doctor | cachefetch doctor  # exit status 1 if something is wrong
+    export | cachefetch export --tag demo demo.cfx  # an offline copy for a demonstration
+    import | cachefetch import demo.cfx  # checked as a whole before an entry is added
+    completions | source <(cachefetch completions bash)  # in this shell, now
+    help | cachefetch help watch  # the options of one verb
+    """
 }
 
 /// A set of verbs: those an option applies to.

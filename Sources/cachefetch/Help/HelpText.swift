@@ -111,7 +111,7 @@ enum HelpText {
       case .paragraph(let words): text += paragraph(words, indent: 2, width: width)
       case .literal(let lines): text += lines.map { "    \($0)\n" }.joined()
       case .items(let items):
-        text += Note.items(in: items).map { line($0.name, $0.text, column: column(24, width), width: width) }
+        text += NamedText.lines(items).map { line($0.name, $0.text, column: column(24, width), width: width) }
           .joined()
       }
     }
@@ -141,14 +141,6 @@ enum Note {
   case literal([String])
   /// Lines of `name | explanation`.
   case items(String)
-
-  /// The items of such lines.
-  static func items(in lines: String) -> [(name: String, text: String)] {
-    lines.split(separator: "\n").map { line in
-      let parts = line.split(separator: " | ", maxSplits: 1)
-      return (String(parts[0]), String(parts[1]))
-    }
-  }
 }
 
 extension HelpText {

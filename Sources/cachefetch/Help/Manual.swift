@@ -83,7 +83,7 @@ enum Manual {
       case .items(let items):
         text +=
           ".Bl -tag -width Ds\n"
-          + Note.items(in: items).map { ".It \(escaped($0.name))\n" + sentences($0.text) }.joined() + ".El\n"
+          + NamedText.lines(items).map { ".It \(escaped($0.name))\n" + sentences($0.text) }.joined() + ".El\n"
       }
       begins = if case .heading = note { true } else { false }
     }

@@ -64,6 +64,8 @@ import TestTurns
     (#"{"parallel": 0, "steps": []}"#, "line 1: parallel is a number from 1 to 1000"),
     ("{\n\"steps\": [\n}", "line 3: the plan is not JSON from here on"),
     ("{\n\n\"steps\": [],\n,}", "line 4: the plan is not JSON from here on"),
+    ("{\n\"steps\": [],\n}", "line 3: the plan is not JSON from here on"),
+    ("{\"steps\":\n[{\"url\": \"http://a/\"},]}", "line 2: the plan is not JSON from here on"),
     ("{\"steps\":\n[{\"url\": \"http://a/\n\"}]}", "line 2: the plan is not JSON from here on"),
     ("{\"steps\": []}\n\n}", "line 3: the plan is not JSON from here on"),
     ("{\"steps\": [],\n\"parallel\": six}", "line 2: the plan is not JSON from here on"),

@@ -100,8 +100,9 @@ import TestTurns
     #expect(!Option.row(.fail).help(for: .preload).contains("body"))
     #expect(Option.row(.fail).help(for: .watch).contains("outage"))
     for option in Option.table {
-      for part in option.verbTexts {
-        #expect(!part.verbs.isDisjoint(with: option.verbs), "\(option.spelling)")
+      for line in Option.texts where line.words[0] == option.name.rawValue {
+        let verbs = line.words.dropFirst().map { Verb.named(String($0)).map { VerbSet($0) } }
+        #expect(verbs.allSatisfy { $0?.isDisjoint(with: option.verbs) == false }, "\(line.words)")
       }
     }
   }
