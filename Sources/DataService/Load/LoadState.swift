@@ -277,7 +277,8 @@ struct LoadState<Value: Sendable> {
     case .deliverDeadline:
       let remedy = plan.prepared.isRepeatable ? Remedy.longerDeadline : .lookFirst
       let error = DataServiceError(
-        .timeout(.deadline), "no fresh response within the deadline" + (trouble.map { ": \($0.message)" } ?? ""),
+        .timeout(.deadline),
+        "no fresh response within the deadline" + (trouble.map { ": \($0.message)" } ?? ""),
         remedy: trouble?.remedy ?? remedy)
       delivery = .failure(error, lastKnown: stored)
     case .end:

@@ -14,7 +14,8 @@ enum Command {
       let arguments = try ArgumentParser.parse(words)
       Shown.learn(fields: arguments.texts(.secretField), parameters: arguments.texts(.secretParameter))
       let diagnostics = Diagnostics(
-        isQuiet: arguments.has(.quiet), saysFailures: arguments.has(.showError), isVerbose: arguments.has(.verbose), terminal: .current())
+        isQuiet: arguments.has(.quiet), saysFailures: arguments.has(.showError),
+        isVerbose: arguments.has(.verbose), terminal: .current())
       if let limit = arguments.duration(.timeout), limit > .zero { CommandDeadline.set(limit) }
       return try run(arguments, diagnostics)
     } catch {

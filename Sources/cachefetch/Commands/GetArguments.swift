@@ -19,6 +19,8 @@ struct GetArguments {
   var isStaleFine = false
   /// How many loads run at once; `nil` starts them all, so that no stored response waits for another load's exchange.
   var parallel: Int?
+  /// What to say where an option is about what is stored, and nothing is of such a request.
+  var unstored: String?
   /// Whether the request has `only-if-cached`, whose failure is a generated 504.
   var isOnlyIfCached = false
   /// The store that `--store` names, if nothing but what is stored can be delivered.
@@ -55,6 +57,12 @@ struct GetArguments {
       for index in requests.indices { requests[index].yieldsToOthers = true }
     }
     parallel = arguments.count(.parallel)
+    let idle = [OptionName.maxAge, .maxStale, .offline, .pin, .tag].filter(arguments.has)
+    if let request = requests.first, !request.method.isSafe, !request.isRead, let option = idle.first {
+      unstored =
+        "\(request.method.rawValue) is not stored, so that --\(option.rawValue) has no effect; write --read if the "
+        + "request only reads"
+    }
     if let fields = requests.first?.fields { isOnlyIfCached = CacheControl(fields: fields).onlyIfCached }
   }
 

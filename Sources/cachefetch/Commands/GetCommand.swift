@@ -78,6 +78,7 @@ final class GetCommand {
   }
 
   private func runLoads() throws(OutputError) {
+    if let text = plan.unstored { diagnostics.say(text) }
     if let order = plan.background {
       // Look up every URL before the background process starts, or its fresh row could be shown as the stored one.
       while next < states.count {
@@ -247,6 +248,15 @@ final class GetCommand {
       try printer.showFailure(delivery, as: plan.lines[index])
       states[index].hasPrinted = true
     }
+    if let limit = plan.requests[index].maxStale, states[index].stored == nil {
+      var any = plan.requests[index]
+      any.maxStale = nil
+      if let old = try queue.stored(any) {
+        diagnostics.say(
+          "\(plan.lines[index].url): what is stored is from \(Words.age(old.age)), older than --max-stale "
+            + "\(Words.elapsed(limit)) allows")
+      }
+    }
     // Standard output has heads only where it has bodies; the file of `-o` takes no response of this status.
     let showsHead = plan.form.includesHead && !plan.form.isJSON && plan.form.file == nil
     if showsHead, plan.print != .none, plan.policy == .http, plan.isOnlyIfCached, error.kind == .notStored {
@@ -308,9 +318,12 @@ final class GetCommand {
       diagnostics.say("\(line.url): \(answer); “\(name)” \(content)")
     } else if printer.withholds(response) {
       states[index].outcome.leavesFile = true
-      let shown = states[index].hasPrinted || states[index].awaited != nil
+      // Only the stored one can have been shown.
+      let isAwaited = if case .stored? = states[index].awaited { true } else { false }
+      let shown = states[index].wasStoredPrinted || isAwaited
       diagnostics.say(
-        "\(line.url): \(answer); \(shown ? "the stored response is printed instead" : "its body is not printed")")
+        "\(line.url): \(answer); \(shown ? "the stored response is printed instead" : "its body is not printed")"
+      )
     } else if plan.form.failsOnStatus, response.status >= 400 {
       diagnostics.say("\(line.url): \(answer)")
     } else if !isStored {

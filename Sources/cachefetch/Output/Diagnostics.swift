@@ -17,8 +17,8 @@ struct Diagnostics: Sendable {
   let status: RedrawnLine
 
   init(
-    isQuiet: Bool = false, saysFailures: Bool = false, isVerbose: Bool = false, terminal: Terminal = Terminal(),
-    status: RedrawnLine = RedrawnLine()
+    isQuiet: Bool = false, saysFailures: Bool = false, isVerbose: Bool = false,
+    terminal: Terminal = Terminal(), status: RedrawnLine = RedrawnLine()
   ) {
     self.isQuiet = isQuiet
     self.saysFailures = saysFailures || !isQuiet

@@ -42,7 +42,8 @@ import TestTurns
   private static let cannotMatter: [OptionName: String] = [
     .head: "a GET row also answers HEAD", .read: "the method is in the key, and this says that it only reads",
     .tag: rows, .pin: rows, .keepAnyway: rows, .policy: policies, .offline: policies, .maxAge: policies,
-    .deadline: policies, .one: shown, .staleOK: shown, .maxStale: policies, .showError: shown, .waitOnline: costs, .print: shown, .ignorePath: shown, .include: shown, .json: shown,
+    .deadline: policies, .one: shown, .staleOK: shown, .maxStale: policies, .showError: shown,
+    .waitOnline: costs, .print: shown, .ignorePath: shown, .include: shown, .json: shown,
     .output: shown, .fail: shown, .failWithBody: shown, .writeOut: shown,
     .accept: "what it refuses is never stored", .netrc: "what it finds makes an account, as -u does",
     .noSandbox: "it says what else the process may touch", .quiet: shown, .verbose: shown,

@@ -24,7 +24,9 @@ import TestTurns
     ] as [(FixtureReply?, String, Int32, Int32)])
   func best(reply: FixtureReply?, body: String, status: Int32, staleStatus: Int32) async throws {
     for (isStaleFine, expected) in [(false, status), (true, staleStatus)] {
-      for policy in [[], ["--deadline", "1h"], ["--max-age", "0s"], ["--max-age", "0s", "--deadline", "1h"]] {
+      for policy in [
+        [], ["--deadline", "1h"], ["--max-age", "0s"], ["--max-age", "0s", "--deadline", "1h"],
+      ] {
         let (shell, origin) = try await filled()
         if let reply { origin.answer(reply) } else { origin.server.stop() }
         let words = Self.patient + policy + (isStaleFine ? ["--stale-ok"] : [])

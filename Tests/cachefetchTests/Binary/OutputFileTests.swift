@@ -158,6 +158,7 @@ import TestTurns
     if geteuid() == 0 {
       chmod(path, 0o666)
       #expect(chown(path, 65534, 65534) == 0)
+      origin.answer(.ok("two"))
       for file in ["new", "out"] {
         #expect(try await shell.run("-o", file, origin.url).status == 0, "\(file)")
       }

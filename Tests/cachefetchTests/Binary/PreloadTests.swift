@@ -216,7 +216,7 @@ import TestTurns
     #expect(run.status == 3 && run.errorText.contains("0 fresh, 3 only stored; "), "\(run.errorText)")
     #expect(run.lines.count == 3 && run.lines.allSatisfy { $0.contains(#""state":"stored""#) })
     let listed = try await shell.run("list", "--tag", "trip").lines
-    #expect(listed.count == 3 && listed.allSatisfy { $0.contains(" pinned ") })
+    #expect(listed.count == 3 && listed.allSatisfy { $0.contains("pinned\t") })
     let more = try await shell.run(words + urls)
     #expect(more.status == 4 && more.errorText.contains("3 only stored, 1 missing; "), "\(more.errorText)")
   }

@@ -100,7 +100,8 @@ import TestTurns
     let stored = try await shell.run("-f", origin.url)
     #expect(stored.status == 3 && stored.outputText == "one")
     #expect(
-      stored.errorText == "cachefetch: \(origin.url): answered \(words); the stored response is printed instead\n")
+      stored.errorText
+        == "cachefetch: \(origin.url): answered \(words); the stored response is printed instead\n")
     let both = try await shell.run("--fail-with-body", origin.url)
     #expect(both.status == 3 && both.outputText == "onegone")
   }

@@ -114,7 +114,7 @@ import TestTurns
     let origin = try ChangingOrigin(.ok("x"))
     _ = try await shell.run("-q", origin.url)
     origin.answer(busy)
-    let host = "127.0.0.1:\(origin.port)"
+    let host = "127.0.0.1:\(origin.server.port)"
     let made = try await shell.run("--retry", "0", "--print", "none", origin.url + "/busy")
     #expect(
       made.errorText

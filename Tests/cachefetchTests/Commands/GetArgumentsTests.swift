@@ -108,7 +108,8 @@ import TestTurns
       ["--print", "none", "-o", "-"], ["-o", "-", "http://b/"], ["--background", "-X", "PUT", "--read"],
       ["-X", "HEAD", "-i"], ["-X", "HEAD", "--json"], ["-X", "HEAD", "-w", "x"], ["-X", "HEAD", "-v"],
       ["-X", "HEAD", "--print", "none"], ["-I"],
-      ["--background"], ["--background", "--max-age", "1s"], ["--background", "-X", "OPTIONS"], ["--keep-anyway"], ["--policy", "http"],
+      ["--background"], ["--background", "--max-age", "1s"], ["--background", "-X", "OPTIONS"],
+      ["--keep-anyway"], ["--policy", "http"],
     ])
   func taken(words: [String]) {
     #expect(failure(words) == nil, "\(failure(words) ?? "")")

@@ -34,7 +34,7 @@ import Testing
     #expect(
       named == [
         "--store", "--repair", "--deadline", "--connect-timeout", "--timeout", "--max-body", "--cacert",
-        "--no-compressed", "--offline", "--cert", "--key-file", "--bytes", "--rows",
+        "--no-compressed", "--offline", "--cert", "--key-file", "--bytes", "--rows", "--pause",
       ])
   }
 
@@ -44,7 +44,7 @@ import Testing
         $0.hasSuffix("'") ? String($0.dropLast()) : String($0)
       }
       let arguments = try ArgumentParser.parse(words)
-      guard arguments.verb == .rm else { continue }
+      guard arguments.verb == .rm, !arguments.has(.pause) else { continue }
       let key: (DataService.Request) throws(UsageError) -> RequestKey = { _ in RequestKey(target: "t") }
       #expect(try !RowSelection(arguments, now: 0, key: key).isAll, "\(remedy.words)")
     }

@@ -20,10 +20,14 @@ import TestTurns
       (LoadOutcome(storedStatus: 404, end: .none), true, .httpFailure),
       (LoadOutcome(storedStatus: 399, end: .fresh(status: 404), leavesFile: true), false, .storedOnly),
       (LoadOutcome(storedStatus: 400, end: .fresh(status: 404), leavesFile: true), false, .httpFailure),
-      (LoadOutcome(storedStatus: 200, end: .failure(storeIsUnusable: false, status: nil)), false, .storedOnly),
+      (
+        LoadOutcome(storedStatus: 200, end: .failure(storeIsUnusable: false, status: nil)), false, .storedOnly
+      ),
       (LoadOutcome(storedStatus: 200, end: .failure(storeIsUnusable: false, status: nil)), true, .storedOnly),
       (LoadOutcome(storedStatus: nil, end: .failure(storeIsUnusable: false, status: nil)), false, .nothing),
-      (LoadOutcome(storedStatus: nil, end: .failure(storeIsUnusable: true, status: nil)), false, .inputOutput),
+      (
+        LoadOutcome(storedStatus: nil, end: .failure(storeIsUnusable: true, status: nil)), false, .inputOutput
+      ),
       (LoadOutcome(storedStatus: nil, end: .none), false, .nothing),
       (LoadOutcome(storedStatus: nil, end: .fresh(status: 404), leavesFile: true), false, .httpFailure),
       (LoadOutcome(storedStatus: 200, end: .fresh(status: 404), leavesFile: true), false, .storedOnly),
@@ -34,7 +38,8 @@ import TestTurns
       (LoadOutcome(storedStatus: nil, end: .fresh(status: 200), leavesFile: true), false, .httpFailure),
       (LoadOutcome(storedStatus: 404, end: .none, leavesFile: true), false, .httpFailure),
       (
-        LoadOutcome(storedStatus: 200, end: .failure(storeIsUnusable: false, status: nil), leavesFile: true), false,
+        LoadOutcome(storedStatus: 200, end: .failure(storeIsUnusable: false, status: nil), leavesFile: true),
+        false,
         .storedOnly
       ),
     ] as [(LoadOutcome, Bool, Status)])
