@@ -48,7 +48,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     if let deadline = plan.policy.kind.deadline { arm(deadline) { $0.deadlinePassed() } }
     guard !prepared.isPassThrough else { return handle(.storeAnswered(.nothing)) }
     if core.configuration.keepsStoreApart, core.thread.isCurrent {
-      return lookupInQueue(timeLimit: core.store.isReadyToLookUp ? nil : core.configuration.timeouts.commit)
+      return lookupInQueue(timeLimit: core.store.isReadyToLookUp ? nil : core.configuration.timeouts.opening)
     }
     let watch = watchOpening()
     do throws(CacheStoreError) {
@@ -221,12 +221,9 @@ final class LoadTask<Value: Sendable>: AnyLoad {
 
   /// Watches a lookup that must first open the store on this thread. If the disk or file server does not respond, the
   /// exchange begins without the stored response (law 3). A store that is already open needs no watch.
-  ///
-  /// Opening has the time limit of a commit. On a busy machine it exceeds the 20 ms of a lookup, and an exchange
-  /// without the stored validators would download the stored body again.
   private func watchOpening() -> LookupWatch? {
     guard !plan.asksNobody, !core.store.isReadyToLookUp else { return nil }
-    return beginWatch(core.configuration.timeouts.commit)
+    return beginWatch(core.configuration.timeouts.opening)
   }
 
   private func beginWatch(_ timeLimit: Duration) -> LookupWatch {

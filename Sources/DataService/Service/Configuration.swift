@@ -66,6 +66,9 @@ extension DataService {
 package struct InternalTimeouts: Sendable {
   /// The time after which an exchange starts without the store's answer.
   package var slowStore = Duration.milliseconds(20)
+  /// The same for a store that has to be opened. On a busy machine that exceeds the 20 ms of a lookup, and an exchange
+  /// without the stored validators would download the stored body again.
+  package var opening = Duration.milliseconds(250)
   /// The time a complete fresh response waits for the store's answer.
   package var storeAnswer = Duration.milliseconds(250)
   /// The time a delivery waits for the commit of its row.
@@ -83,6 +86,7 @@ package struct InternalTimeouts: Sendable {
   package static var endless: InternalTimeouts {
     var timeouts = InternalTimeouts()
     timeouts.slowStore = .seconds(3600)
+    timeouts.opening = .seconds(3600)
     timeouts.storeAnswer = .seconds(3600)
     timeouts.commit = .seconds(3600)
     timeouts.lockFile = .seconds(3600)

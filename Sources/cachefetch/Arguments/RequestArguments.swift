@@ -258,7 +258,12 @@ struct RequestArguments {
       }
       request.connection.resolutions.append(resolution)
     }
-    request.connection.certificateAuthorityFile = try pemFile(.cacert, arguments)
+    // Without the network, and over http, nothing reads it: then it is a mark in the key and no more.
+    let isRead =
+      !arguments.isOffline && VerbSet.fetching.contains(VerbSet(arguments.verb))
+      && arguments.operands.contains { !$0.hasPrefix("http:") }
+    request.connection.certificateAuthorityFile =
+      isRead ? try pemFile(.cacert, arguments) : arguments.text(.cacert)
     request.connection.clientCertificateFile = try pemFile(.cert, arguments)
     request.connection.clientKeyFile = try pemFile(.keyFile, arguments)
     if !arguments.has(.cacert), !arguments.has(.insecure) {

@@ -62,9 +62,10 @@ struct PreloadCommand {
       let outcome = try follow(preload, mailbox)
       let found = remains.found(of: outcome, marks: true)
       let evicted = remains.evicted(of: outcome)
+      let removed = remains.removed(of: outcome)
       _ = loadStarter.close(.seconds(10))
       try report.sumUp(outcome, found: found, evicted: evicted)
-      return .combined([status(of: outcome, found)] + (evicted.isEmpty ? [] : [.nothing]))
+      return .combined([status(of: outcome, found)] + (evicted.union(removed).isEmpty ? [] : [.nothing]))
     } catch {
       report.clear()
       preload.cancel()
@@ -160,8 +161,8 @@ struct PreloadCommand {
 private struct PreloadRemains {
   let plan: PreloadPlan
   let service: DataService
-  /// How long the store may take to say so.
-  private static let limit: Int32 = 10_000
+  /// How long the store may take to say so, in milliseconds.
+  private var limit: Int32 { plan.deadline == nil ? 10_000 : 1_000 }
 
   /// The names of those that are stored.
   /// - Parameter marks: Whether they get the pin and the tags that the run was to give them; not after a signal.
@@ -175,6 +176,12 @@ private struct PreloadRemains {
     return Set(kept.map(\.name)).subtracting(stored(of: kept, marks: false) ?? Set(kept.map(\.name)))
   }
 
+  /// The names of those that a removal came before, so that the store has neither this response nor another.
+  func removed(of outcome: LaunchOutcome) -> Set<String> {
+    let passed = outcome.steps.filter { $0.kept == .no(.superseded) }
+    return Set(passed.map(\.name)).subtracting(stored(of: passed, marks: false) ?? Set(passed.map(\.name)))
+  }
+
   private func stored(of steps: [LaunchOutcome.Step], marks: Bool) -> Set<String>? {
     let requests = Dictionary(uniqueKeysWithValues: plan.steps.map { ($0.name, $0.request) })
     let left = steps.compactMap { step in requests[step.name].map { (step.name, $0) } }
@@ -185,6 +192,6 @@ private struct PreloadRemains {
       for (name, request) in left where await service.isStored(request, marking: marks) { names.insert(name) }
       stored.post(names)
     }
-    return stored.wait(milliseconds: Self.limit, heedsSignals: marks)
+    return stored.wait(milliseconds: limit, heedsSignals: marks)
   }
 }

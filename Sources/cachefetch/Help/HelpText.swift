@@ -85,9 +85,11 @@ enum HelpText {
 
   /// The verb whose page explains an option in the same words, if that is not the verb's own.
   static func model(of option: Option, for verb: Verb) -> Verb? {
-    [Verb.get, .list].first {
-      $0 != verb && option.verbs.contains(VerbSet($0)) && option.help(for: $0) == option.help(for: verb)
-    }
+    verb == .get
+      ? nil
+      : [Verb.get, .list].first {
+        $0 != verb && option.verbs.contains(VerbSet($0)) && option.help(for: $0) == option.help(for: verb)
+      }
   }
 
   /// A narrow window has no room for a wide second column.

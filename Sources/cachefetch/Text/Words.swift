@@ -78,7 +78,7 @@ enum Words {
     case .status: "its status"
     case .method: "its method"
     case .passThrough: "such requests bypass the store"
-    case .superseded: "a newer one is stored"
+    case .superseded: "a newer one is stored, or it was removed meanwhile"
     case .tooLarge: "too large"
     case .portal: "it may come from a captive portal"
     case .mediaType: "its media type"

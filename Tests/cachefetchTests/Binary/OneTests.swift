@@ -224,4 +224,41 @@ import TestTurns
       "\(run.errorText)")
     #expect(run.status == 4)
   }
+
+  @Test func `a preload that a removal has overtaken says so, and is no success`() async throws {
+    let (shell, origin) = try await filled()
+    let gate = origin.hold()
+    let child = try shell.start("preload", origin.url)
+    await origin.server.waitForRequests(2)
+    #expect(try await shell.run("rm", origin.url).status == 0)
+    gate.open()
+    let run = await child.finished()
+    #expect(run.status == 4 && run.errorText.contains("it was removed meanwhile"), "\(run.errorText)")
+    #expect(try await shell.run("--offline", origin.url).status == 4)
+  }
+
+  @Test func `preload asks its origin, and ends by its deadline, beside a store that another holds`()
+    async throws
+  {
+    let shell = try Shell().underLimits
+    let origin = try ChangingOrigin()
+    _ = try await shell.run(origin.url)
+    let holder = try await StoreHolder(.exclusive, shell.store.path)
+    let run = try await shell.run(
+      "preload", "--deadline", "2s", "--connect-timeout", "1h", origin.url + "/new")
+    #expect(origin.server.requests().count == 2, "\(run.errorText)")
+    #expect(run.status != 0)
+    await holder.end()
+  }
+
+  @Test func `a file of authorities that is gone hides nothing that needs no certificate`() async throws {
+    let (shell, origin) = try await filled()
+    for words in [["--offline"], ["show"], [], ["-1"]] as [[String]] {
+      let run = try await shell.run(words + ["--cacert", "/nowhere/ca.pem", origin.url])
+      #expect(run.outputText == "one" && run.status == 0, "\(words) \(run.errorText)")
+    }
+    #expect(try await shell.run("--cacert", "/nowhere/ca.pem", "https://127.0.0.1:1/").status == 64)
+    #expect(
+      try await shell.run("--offline", "--cacert", "/nowhere/ca.pem", "https://127.0.0.1:1/").status == 4)
+  }
 }
