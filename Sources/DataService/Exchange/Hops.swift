@@ -50,7 +50,7 @@ struct Hops {
     )
     var chain = Chain(hop: original, isNoStore: CacheControl.forbidsStoring(prepared.fields))
     while true {
-      if chain.hop.url.scheme == "http" { chain.wasPlainHTTP = true }
+      if !chain.hop.url.isSecure { chain.wasPlainHTTP = true }
       // The pause of the request's own URL was checked before the first hop.
       if chain.redirects > 0 { try await OriginPauses(exchange: exchange).checkPause(of: chain.hop.url) }
       let requestedAt = core.timekeeper.wallMilliseconds

@@ -23,6 +23,8 @@ package struct NormalisedURL: Sendable, Equatable {
 
   /// `http` or `https`.
   package var scheme: String { part(0, schemeEnd) }
+  /// Whether the scheme is `https`, and not `http`.
+  var isSecure: Bool { schemeEnd == 5 }
   /// The host in lower case; an IPv6 address keeps its brackets.
   package var host: String { part(schemeEnd + 3, hostEnd) }
   /// The path, never empty.
