@@ -156,7 +156,7 @@ struct Hops {
     var fields = hop.fields
     fields.remove("Content-Length")
     var connection = prepared.request.connection
-    if hop.url.origin != prepared.url.origin {
+    if !hop.url.isOfOrigin(of: prepared.url) {
       // A client certificate is a credential, like those in the fields.
       connection.clientCertificateFile = nil
       connection.clientKeyFile = nil

@@ -275,7 +275,8 @@ final class LoadTask<Value: Sendable>: AnyLoad {
 
   private func take(_ found: ResponseStore.Lookup) {
     if prepared.isHTTP { return takeJudged(found) }
-    let selected = core.select(from: found, for: prepared).map(Box.init)
+    var selected: Box<StoredResponse>?
+    if let row = core.select(from: found, for: prepared) { selected = Box(row) }
     let row = selected.flatMap { plan.accepts($0.value) ? $0 : nil }
     if found.damaged > 0 { noteDamage(isMissed: row == nil) }
     // Computed only if none of the rows fits; most lookups find a row that fits, or nothing.

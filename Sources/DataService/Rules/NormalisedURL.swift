@@ -43,6 +43,9 @@ package struct NormalisedURL: Sendable, Equatable {
   /// The URL as it is sent.
   package var wire: String { spelling.map { origin + $0 } ?? string }
 
+  /// Whether both have the same scheme, host and port.
+  func isOfOrigin(of other: Self) -> Bool { self == other || origin == other.origin }
+
   /// Whether both have the same normal form.
   package static func == (one: Self, other: Self) -> Bool { one.string == other.string }
 

@@ -94,7 +94,7 @@ final class PreparedRequest: Sendable {
   private func reached(_ name: String, at url: NormalisedURL) -> String {
     var host = KeyRule.host(in: fields, url: self.url)
     // Elsewhere the caller's `Host` is not sent.
-    if host != nil, url.origin != self.url.origin { host = nil }
+    if !url.isOfOrigin(of: self.url) { host = nil }
     return KeyRule.reached(
       name, isSecure: url.isSecure, by: request.connection, host: host, digest)
   }
