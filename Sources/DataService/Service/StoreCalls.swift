@@ -82,6 +82,8 @@ struct StoreWaiting: Sendable {
   /// The value, or `nil` on timeout; a value that is set later is ignored.
   nonisolated(nonsending) func value<Value: Sendable>(of first: FirstValue<Value?>) async -> Value? {
     if let value = first.current { return value }
+    await clock.letStoreRest { first.current != nil }
+    if let value = first.current { return value }
     let timer = clock.after(timeLimit) { first.set(nil) }
     defer { timer.cancel() }
     return await first.value
