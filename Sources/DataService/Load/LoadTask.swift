@@ -47,7 +47,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     if let closed { return stop(with: closed) }
     if let deadline = plan.policy.kind.deadline { arm(deadline) { $0.deadlinePassed() } }
     guard !prepared.isPassThrough else { return handle(.storeAnswered(.nothing)) }
-    if core.configuration.keepsStoreApart, core.thread.isCurrent {
+    if core.thread.isCurrent {
       return lookupInQueue(timeLimit: core.store.isReadyToLookUp ? nil : core.configuration.timeouts.commit)
     }
     let watch = watchOpening()
