@@ -379,6 +379,40 @@ import TestTurns
     await leader.service.close()
   }
 
+  @Test func `law 7: a silent store is waited for no longer than half of the time that the load has`()
+    async throws
+  {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let clock = VirtualClock()
+    let leader = try ServiceFixture(transport: transport, timekeeper: clock)
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock) {
+      $0.timeouts = InternalTimeouts()
+    }
+    let url = try #require(URL(string: "http://origin.test/item"))
+    #expect(await leader.outline(url) == ["fresh(body 1, new)"])
+    // With its lock file open, it waits for nothing else.
+    let other = try #require(URL(string: "http://origin.test/other"))
+    #expect(await follower.outline(other) == ["fresh(body 2, new)"])
+    let (lease, _) = try await lease(url, in: leader)
+    follower.service.store.suspendForTesting()
+    let followed = Task { await follower.outline(url, policy: .freshElseStored(within: .seconds(2))) }
+    await clock.whenPending(for: .milliseconds(20))
+    clock.advance(by: .milliseconds(20))
+    // Half of what is left, or all the time that the lock file has.
+    let (half, all) = (Duration.milliseconds(990), InternalTimeouts().lockFile)
+    while !clock.pendingDelays.contains(where: { [half, all].contains($0) }) { await Task.yield() }
+    try #require(clock.pendingDelays.contains(half), "\(clock.pendingDelays)")
+    clock.advance(by: half)
+    await follower.traced("goes alone: the store does not answer")
+    await follower.traced("request to origin.test", times: 2)
+    // Its deliveries end once its row is written.
+    follower.service.store.resumeForTesting()
+    #expect(await followed.value == ["fresh(body 3, changed)"])
+    lease.release()
+    await follower.service.close()
+    await leader.service.close()
+  }
+
   @Test func `law 8: under http a row is not the answer to a precondition that only the origin may judge`()
     async throws
   {
