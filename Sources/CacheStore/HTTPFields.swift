@@ -73,18 +73,20 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
   /// The value of the first field of that name, or `nil`. Setting replaces every field of that name.
   public subscript(name: String) -> String? {
-    get {
-      var found: String?
-      forEachLine(named: name) { line in
-        found = line.valueString
-        return false
-      }
-      return found
-    }
+    get { first(named: name) { $0.valueString } }
     set {
       remove(name)
       if let newValue { append(name, newValue) }
     }
+  }
+
+  private func first(named name: String, _ read: (FieldLine) -> String) -> String? {
+    var found: String?
+    forEachLine(named: name) { line in
+      found = read(line)
+      return false
+    }
+    return found
   }
 
   /// Every value of that name, in order.
@@ -105,7 +107,7 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     fileprivate let fields: HTTPFields
 
     /// The value of the first field of that name, or `nil`.
-    package subscript(name: String) -> String? { values(of: name).first }
+    package subscript(name: String) -> String? { fields.first(named: name) { $0.exactString } }
     /// Every value of that name, in order.
     package func values(of name: String) -> [String] { fields.values(of: name) { $0.exactString } }
     /// All fields, in order.
@@ -123,6 +125,7 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
   /// Adds a field at the end with a value that ``exact`` gave.
   package mutating func append(_ name: String, exact value: String) {
+    guard value.utf8.contains(where: { $0 >= 0x80 }) else { return append(name, value) }
     append(name: Array(name.utf8), value: Exact.bytes(value))
   }
 

@@ -44,7 +44,6 @@ public final class TestService: Sendable {
     configuration.timekeeper = clock
     configuration.store.now = { clock.wallMilliseconds }
     // With a clock that stands still or jumps, timeouts on the store's threads would decide the test's outcome.
-    configuration.keepsStoreApart = false
     configuration.timeouts = .endless
     configure(&configuration)
     service = DataService(configuration: configuration, transport: origin)

@@ -62,6 +62,14 @@ public final class VirtualClock: Timekeeper {
     return timer
   }
 
+  package nonisolated(nonsending) func letStoreRest(until hasAnswered: @Sendable () -> Bool) async {
+    var tries = 40
+    while !hasAnswered(), tries > 0 {
+      try? await Task.sleep(for: .milliseconds(1))
+      tries -= 1
+    }
+  }
+
   /// The current time.
   public var now: Date { Date(timeIntervalSince1970: Double(wallMilliseconds) / 1000) }
 

@@ -31,10 +31,7 @@ package final class ServiceFixture: Sendable {
     // A busy machine must not decide what a test sees: neither by the real clock, nor by one that the test advances while
     // the store is about to answer. Tests of the limits set them.
     configuration.timeouts = .endless
-    if let timekeeper {
-      configuration.store.now = { timekeeper.wallMilliseconds }
-      configuration.keepsStoreApart = false
-    }
+    if let timekeeper { configuration.store.now = { timekeeper.wallMilliseconds } }
     configuration.onTrace = { [events] in events.add($0) }
     let warnings = WarningLog()
     configuration.onWarning = { warnings.add($0) }

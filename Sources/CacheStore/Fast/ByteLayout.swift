@@ -1,7 +1,6 @@
 /// Appends values to one contiguous buffer, which is reused.
 ///
-/// Raw memory, not an array as in ``PlainByteLayout``: for each value an array checks that its storage is unique and
-/// has capacity.
+/// Raw memory, not an array: for each value an array checks that its storage is unique and has capacity.
 struct ByteLayout: ~Copyable {
   private var start: UnsafeMutableRawPointer
   private var capacity: Int
@@ -47,27 +46,5 @@ struct ByteLayout: ~Copyable {
     larger.copyMemory(from: start, byteCount: count)
     start.deallocate()
     start = larger
-  }
-}
-
-/// The plain form of ``ByteLayout``.
-struct PlainByteLayout {
-  /// The bytes so far.
-  private(set) var bytes: [UInt8] = []
-
-  mutating func removeAll() { bytes = [] }
-
-  mutating func add(_ value: Int64) { withUnsafeBytes(of: value.littleEndian) { bytes += $0 } }
-
-  /// Adds the number of bytes, then the bytes.
-  mutating func add(_ more: UnsafeRawBufferPointer) {
-    add(Int64(more.count))
-    bytes += more
-  }
-
-  /// Adds the number of the text's UTF-8 bytes, then the bytes.
-  mutating func add(_ text: String) {
-    add(Int64(text.utf8.count))
-    bytes += text.utf8
   }
 }

@@ -6,9 +6,6 @@ extension UnsafeBufferPointer<UInt8> {
     guard let start = baseAddress, let found = memchr(start, Int32(byte), count) else { return nil }
     return UnsafeRawPointer(start).distance(to: found)
   }
-
-  /// The plain form of ``offset(of:)``.
-  func plainOffset(of byte: UInt8) -> Int? { firstIndex(of: byte) }
 }
 
 extension UnsafeRawBufferPointer {
@@ -18,9 +15,6 @@ extension UnsafeRawBufferPointer {
     guard let start = baseAddress, let otherStart = other.baseAddress else { return true }
     return memcmp(start, otherStart, count) == 0
   }
-
-  /// The plain form of ``isSame(as:)``.
-  func isPlainlySame(as other: UnsafeRawBufferPointer) -> Bool { elementsEqual(other) }
 }
 
 extension UnsafeBufferPointer<UInt8> {
@@ -33,11 +27,6 @@ extension UnsafeBufferPointer<UInt8> {
     return true
   }
 
-  /// The plain form of ``equalsIgnoringCase(_:)``: converts both to lower case first.
-  func equalsInLowerCase(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
-    map(\.asciiLowercased) == other.map(\.asciiLowercased)
-  }
-
   /// Whether the buffer contains these letters, at least one and given in lower case, in any case.
   func containsIgnoringCase(_ letters: StaticString) -> Bool {
     let wanted = UnsafeBufferPointer(start: letters.utf8Start, count: letters.utf8CodeUnitCount)
@@ -46,13 +35,6 @@ extension UnsafeBufferPointer<UInt8> {
       self[start].asciiLowercased == wanted[0]
         && Self(rebasing: self[start..<start + wanted.count]).equalsIgnoringCase(wanted)
     }
-  }
-
-  /// The plain form of ``containsIgnoringCase(_:)``.
-  func containsInLowerCase(_ letters: StaticString) -> Bool {
-    let wanted = letters.withUTF8Buffer { Array($0) }
-    let bytes = map(\.asciiLowercased)
-    return bytes.indices.contains { bytes[$0...].starts(with: wanted) }
   }
 }
 

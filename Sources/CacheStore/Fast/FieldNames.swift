@@ -31,12 +31,3 @@ package struct FieldNames: Sendable, ExpressibleByArrayLiteral {
     }
   }
 }
-
-/// The plain form of ``FieldNames``.
-struct PlainFieldNames {
-  private let names: Set<[UInt8]>
-
-  init(_ names: some Sequence<String>) { self.names = Set(names.map { $0.utf8.map(\.asciiLowercased) }) }
-
-  func contains(_ name: String) -> Bool { names.contains(name.utf8.map(\.asciiLowercased)) }
-}

@@ -1,7 +1,7 @@
 /// A comma-separated list.
 ///
-/// Appends each text instead of joining them as ``PlainCommaList`` does: `joined` makes the runtime look up more
-/// types, which would slow the start.
+/// Appends each text instead of joining them: `joined` makes the runtime look up more types, which would slow the
+/// start.
 struct CommaList {
   private(set) var text = ""
 
@@ -11,19 +11,10 @@ struct CommaList {
   }
 }
 
-/// The plain form of ``CommaList``.
-struct PlainCommaList {
-  private var items: [String] = []
-
-  var text: String { items.joined(separator: ", ") }
-
-  mutating func add(_ item: String) { items.append(item) }
-}
-
 /// A table of values with small integer keys.
 ///
-/// An array with gaps, not a dictionary as in ``PlainPlaceTable``: for the first dictionary whose keys are not
-/// strings the runtime searches every conformance of the program, which would slow the start.
+/// An array with gaps, not a dictionary: for the first dictionary whose keys are not strings the runtime searches every
+/// conformance of the program, which would slow the start.
 struct PlaceTable<Value> {
   private var values: [Value?]
 
@@ -41,17 +32,4 @@ struct PlaceTable<Value> {
     for case let value? in values { all.append(value) }
     return all
   }
-}
-
-/// The plain form of ``PlaceTable``.
-struct PlainPlaceTable<Value> {
-  private var values: [Int: Value] = [:]
-
-  subscript(place: Int) -> Value? {
-    get { values[place] }
-    set { values[place] = newValue }
-  }
-
-  /// The values, by key.
-  var all: [Value] { values.sorted { $0.key < $1.key }.map(\.value) }
 }

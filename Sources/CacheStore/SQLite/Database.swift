@@ -171,7 +171,7 @@ extension Database {
   var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
 
   /// Whether a transaction is open.
-  private var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
   /// The first bytes of the file as they stand there: read without a lock, and without the log. `nil` where there are
   /// fewer. Through SQLite's descriptor, since closing another one of this process would drop its locks.

@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// The one connection that writes, and the queue its work runs on.
 ///
-/// Work runs on the queue, one piece after another, or on a calling thread that finds the connection idle. The `slot`
-/// lock guards the connection; only the queue waits for it, and only for another thread's short piece of work.
+/// Work runs on the queue, one piece after another; a look may run on a calling thread that finds the connection idle. The
+/// `slot` lock guards the connection; only the queue waits for it, and only for another thread's look.
 final class DatabaseWriter: Sendable {
   // @unchecked: the connection is only ever used inside `slot`'s lock.
   private struct Slot: @unchecked Sendable {
@@ -139,32 +139,6 @@ final class DatabaseWriter: Sendable {
     }
     guard case .failure(let error) = outcome else { return nil }
     return error
-  }
-
-  /// Runs work on the calling thread; `nil` without running it where the connection is in use or not open yet, and
-  /// `nil` where SQLite fails: ``perform(within:_:)`` then makes room, repairs or opens the file anew.
-  func performNow<Result: Sendable>(
-    _ work: (Connection) throws(CacheStoreError) -> Result
-  ) throws(CacheStoreError) -> Result? {
-    let outcome = slot.withLockIfAvailable { slot -> Swift.Result<Result, CacheStoreError>? in
-      guard let connection = slot.connection else { return nil }
-      connection.begin(waitingUntil: 0)
-      slot.lookups = 0
-      defer {
-        if connection.isLogVeryLong {
-          enqueue { self.keepLogShort() }
-        } else if connection.takeCheckpointTurn() {
-          checkpointer.begin()
-        }
-      }
-      return Self.result { () throws(CacheStoreError) in try work(connection) }
-    }
-    switch outcome {
-    case .none, .some(.none): return nil
-    case .some(.some(.failure(let error))) where error.sqliteCode != 0 && error.reason != .signedOut:
-      return nil
-    case .some(.some(let result)): return try result.get()
-    }
   }
 
   /// Reads on the calling thread through the write connection, whose cache holds the pages it has just written; a

@@ -89,6 +89,7 @@ struct DiskRoom: Sendable {
 
   /// The released body to be collected first: one that nobody reads, where there is one.
   private func releasedBody(_ connection: Connection) throws(CacheStoreError) -> (id: Int64, isRead: Bool)? {
+    guard connection.mayHaveReleased else { return nil }
     let statement = try connection.statement(.releasedBodies)
     defer { statement.reset() }
     var first: Int64?
@@ -99,7 +100,11 @@ struct DiskRoom: Sendable {
       if !isRead { return (body, false) }
       first = first ?? body
     }
-    return first.map { ($0, true) }
+    guard let first else {
+      connection.noteNothingReleased()
+      return nil
+    }
+    return (first, true)
   }
 
   /// The oldest unfinished body that no process is receiving.

@@ -221,6 +221,7 @@ extension ResponseStore {
     }
     try await writer.perform { (connection) throws(CacheStoreError) in
       try connection.transaction { () throws(CacheStoreError) in
+        connection.noteReleased()
         _ = try connection.first("UPDATE body SET released_at_ms = 0 WHERE \(condition)", [])
       }
     }

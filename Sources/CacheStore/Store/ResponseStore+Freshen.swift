@@ -52,16 +52,6 @@ extension ResponseStore {
     }
   }
 
-  /// Freshens a row on the calling thread; `nil` as with ``overwriteNow(_:)``.
-  package func freshenNow(_ freshening: Freshening) throws(CacheStoreError) -> Bool? {
-    guard (try? writer.checkRunning()) != nil else { return nil }
-    return try writer.performNow { (connection) throws(CacheStoreError) in
-      try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
-        try self.freshen(freshening, connection)
-      }
-    }
-  }
-
   private func freshen(_ freshening: Freshening, _ connection: Connection) throws(CacheStoreError) -> Bool {
     guard let found = try connection.rowHead(freshening.rowID), found.isSound else { return false }
     var row = found.row

@@ -82,21 +82,6 @@ extension ResponseStore {
     return true
   }
 
-  /// Stores a response on the calling thread, which must not be one that other work depends on.
-  ///
-  /// - Returns: `nil` where the write connection is in use or not open yet, SQLite fails, or the body is longer than a
-  ///   chunk: the caller then uses ``overwrite(_:)``.
-  package func overwriteNow(_ write: Write) throws(CacheStoreError) -> Overwritten? {
-    if case .bytes(let bytes) = write.body, bytes.count > configuration.chunkBytes { return nil }
-    if case .unfinished = write.body { return nil }
-    guard (try? writer.checkRunning()) != nil else { return nil }
-    return try writer.performNow { (connection) throws(CacheStoreError) in
-      try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
-        try self.overwrite(write, connection)
-      }
-    }
-  }
-
   private func overwrite(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
     try eviction.collectReleased(givesBack: true, connection)
     return try ofAccount(write.accountID, connection) { () throws(CacheStoreError) in

@@ -190,14 +190,6 @@ package final class ResponseStore: Sendable {
       }, completion: completion)
   }
 
-  /// One chunk of a body, as ``chunk(_:of:accountID:)`` returns it, on the calling thread without waiting.
-  package func chunkNow(
-    _ number: Int, of bodyID: Int64, accountID: Int64? = nil
-  ) throws(CacheStoreError) -> Data {
-    try writer.checkRunning()
-    return try chunk(number, of: bodyID, accountID: accountID, waitingUntil: 0)
-  }
-
   private func chunk(
     _ number: Int, of bodyID: Int64, accountID: Int64?, waitingUntil deadline: Int64
   ) throws(CacheStoreError) -> Data {
@@ -343,22 +335,6 @@ package final class ResponseStore: Sendable {
   }
 
   // MARK: Closing and testing
-
-  /// The number of pages a new connection reads to open the store and look up the key.
-  package func pagesReadForTesting(_ key: RequestKey) throws(CacheStoreError) -> Int {
-    let pool = ReaderPool(files: files) {}
-    let pages = try pool.withConnection(waitingUntil: 0) { (connection) throws(CacheStoreError) in
-      let statement = try connection.statement(.lookUp)
-      defer { statement.reset() }
-      statement.bind(1, key.account)
-      statement.bind(2, key.target)
-      statement.bind(3, key.method)
-      statement.bind(4, key.extra)
-      while try statement.step() {}
-      return connection.pagesRead()
-    }
-    return pages ?? 0
-  }
 
   /// Writes the counts kept in memory, waits for the work under way and closes the file; later calls throw `closed`.
   package func close() async {

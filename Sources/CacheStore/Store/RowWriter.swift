@@ -247,6 +247,7 @@ struct RowWriter: Sendable {
     _ target: String, _ accountID: Int64, _ started: StartMark, tags: [String] = [],
     _ connection: Connection
   ) throws(CacheStoreError) -> Bool {
+    guard try connection.mayHaveRemovals() else { return false }
     let statement = try connection.statement(.removedSince)
     defer { statement.reset() }
     statement.bind(1, accountID)
@@ -297,6 +298,7 @@ struct RowWriter: Sendable {
   func recordTombstone(
     _ target: String?, _ accountID: Int64, _ started: StartMark, _ connection: Connection
   ) throws(CacheStoreError) {
+    connection.noteRemoval()
     let statement = try connection.statement(.recordRemoval)
     statement.bind(1, accountID)
     statement.bind(2, target.map(Checksum.ofTarget) ?? 0)

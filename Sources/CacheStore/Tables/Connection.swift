@@ -7,11 +7,13 @@ final class Connection: Database {
   /// The number of rows; `nil` until the first call of `rowCount(most:)`.
   var rowTally: RowTally?
 
-  /// The store's own limits as last read, and whether they are certainly still current; see ``ownLimits()``.
+  /// The store's own limits, whether the table of removals has rows, and whether bodies are released; `nil` where that
+  /// must be read.
   private var knownLimits: StoreLimits?
-  private var areLimitsCurrent = false
-  /// The `contentVersion` at which they were read.
-  private var limitsVersion: UInt32 = 0
+  private var hasRemovals: Bool?
+  private var hasReleasedBodies: Bool?
+  /// The `contentVersion` as of which these hold.
+  private var knownVersion: UInt32 = 0
 
   /// Whether the current transaction has released a body.
   private(set) var hasReleased = false
@@ -45,16 +47,16 @@ final class Connection: Database {
         hasStoredUsageJournal = false
         afterCommit = nil
         hasReleased = false
-        areLimitsCurrent = limitsVersion == contentVersion
+        forgetIfChanged()
         return try body()
       }
-      if areLimitsCurrent { limitsVersion = contentVersion }
+      knownVersion = contentVersion
       afterCommit?()
       afterCommit = nil
       return result
     } catch {
       afterCommit = nil
-      knownLimits = nil
+      forgetKnown()
       forgetRowCount()
       throw error
     }
@@ -162,25 +164,59 @@ extension Connection {
   /// The store's own limits; inside a writing transaction. Read anew only after a commit of another connection, which
   /// SQLite reports without a query.
   func ownLimits() throws(CacheStoreError) -> StoreLimits {
-    if let limits = knownLimits, areLimitsCurrent { return limits }
+    if let limits = knownLimits { return limits }
     let limits = try readLimits()
     knownLimits = limits
-    areLimitsCurrent = true
     return limits
   }
 
   /// The store's own limits as of the latest statement; outside a transaction.
   func limitsNow() throws(CacheStoreError) -> StoreLimits {
-    areLimitsCurrent = limitsVersion == contentVersion
+    forgetIfChanged()
     let limits = try ownLimits()
-    limitsVersion = contentVersion
+    // What else is known may be older than what was read.
+    forgetIfChanged()
+    knownLimits = limits
     return limits
   }
+
+  /// Whether a removal may forbid a write: nearly always nothing was removed of late.
+  func mayHaveRemovals() throws(CacheStoreError) -> Bool {
+    guard isInTransaction else { return true }
+    if let hasRemovals { return hasRemovals }
+    let isAny = try value(.anyRemoval) != 0
+    hasRemovals = isAny
+    return isAny
+  }
+
+  /// Notes that this transaction writes a removal.
+  func noteRemoval() { hasRemovals = true }
+
+  /// Whether there may be a released body; inside a writing transaction.
+  var mayHaveReleased: Bool { hasReleasedBodies ?? true }
+
+  /// Notes that no body is released; inside a writing transaction.
+  func noteNothingReleased() { hasReleasedBodies = false }
+
+  /// Notes that this transaction releases bodies.
+  func noteReleased() {
+    hasReleased = true
+    hasReleasedBodies = true
+  }
+
+  /// Forgets what is known if another connection has committed since.
+  private func forgetIfChanged() {
+    guard knownVersion != contentVersion else { return }
+    forgetKnown()
+    knownVersion = contentVersion
+  }
+
+  private func forgetKnown() { (knownLimits, hasRemovals, hasReleasedBodies) = (nil, nil, nil) }
 
   /// Marks a body as released: no row refers to it any more.
   /// - Parameter instant: 0 where it goes at once, even if it is read.
   func release(body: Int64, at instant: Int64) throws(CacheStoreError) {
-    hasReleased = true
+    noteReleased()
     let statement = try statement(.releaseBody)
     statement.bind(1, body)
     statement.bind(2, instant)

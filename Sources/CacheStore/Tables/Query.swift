@@ -6,7 +6,7 @@ enum Query: Int, CaseIterable {
   case findRow, insertRow, updateRow, deleteRow, oldestVariant
   case giveUpPartial, unfinishedBodies, arrivingBodies, insertPartial, deletePartial
   case insertBody, finishBody, releaseBody, deleteBody, updateSingleChunk, insertChunk, insertOnlyChunk
-  case removedSince, recordRemoval, rowsOfTarget
+  case anyRemoval, removedSince, recordRemoval, rowsOfTarget
   case insertTag, setPinned, insertUse, markUsed, addUsage
   case pauseOf
   case usedAt, tagsOfRow, preflight
@@ -73,6 +73,7 @@ enum Query: Int, CaseIterable {
     // Runs in the transaction that inserted the body, so the body need not be looked up. An INSERT … SELECT as above
     // may need a statement journal, and then SQLite copies every page before changing it.
     case .insertOnlyChunk: "INSERT INTO chunk (id, checksum, bytes) VALUES (?1 << 20, ?2, ?3)"
+    case .anyRemoval: "SELECT EXISTS (SELECT 1 FROM removal)"
     case .removedSince:
       // Two index lookups: IN would build an ephemeral table for the two numbers, which costs more than the rest of
       // an overwrite.

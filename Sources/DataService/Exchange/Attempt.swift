@@ -70,8 +70,7 @@ struct Attempt {
       return try await Commit(exchange: exchange).freshen(by: answer, row: verdict.row)
     case .mediaTypeFailure:
       throw .unaccepted(answer, of: arrival.url.authority, accepted: prepared.request.acceptedMediaTypes)
-    // Each load decides whether this is a failure, from its policy and its stored response.
-    case .fresh, .statusFailure, .portalFailure:
+    case .fresh:
       return try await receive(response, of: answer, row: verdict.row, from: arrival, resuming: resumed)
     }
   }
@@ -82,9 +81,9 @@ struct Attempt {
   ) async -> AnswerRule.Decision {
     var situation = AnswerRule.Situation()
     situation.method = prepared.request.method
+    situation.isRead = prepared.request.isRead
+    situation.requestFields = prepared.fields
     situation.isPassThrough = prepared.isPassThrough
-    situation.hasCallerRange = PassThrough.hasRange(prepared.fields)
-    situation.hasCallerPrecondition = PassThrough.hasPrecondition(prepared.fields)
     situation.wasConditional = arrival.wasConditional
     situation.rowFields = row?.value.fields
     situation.isRepeated = isRepeated
@@ -96,9 +95,10 @@ struct Attempt {
     guard prepared.isHTTP else {
       return AnswerRule.decide(status: response.status, fields: response.fields, situation: situation)
     }
-    return AnswerRule.decideHTTP(
-      status: response.status, fields: response.fields, situation: situation, prepared: prepared,
-      row: exchange.candidate, now: core.timekeeper.wallMilliseconds)
+    situation.row = exchange.candidate
+    return HTTPAnswer.decide(
+      status: response.status, fields: response.fields, situation: situation,
+      now: core.timekeeper.wallMilliseconds)
   }
 
   /// Whether the stored row came from the same host, so that a temporary redirect to it is normal. True if nothing is

@@ -26,15 +26,9 @@ struct Commit {
     if case .short = collected, exchange.plan.pendingLookup == nil, let accountID = exchange.generation.known
     {
       let write = write(answer, collected, accountID: accountID)
-      // With the store on its own threads, handing over a write takes no task that waits for it.
-      if isOneOfMany || core.configuration.keepsStoreApart {
-        if let (done, pending) = await together(write), done?.isMissing != true {
-          return .done(try outcome(done, pending, answer))
-        }
-      } else if let done = immediately({ () throws(CacheStoreError) in try core.store.overwriteNow(write) }),
-        !done.isMissing
-      {
-        return .done(try outcome(done, nil, answer))
+      // Handing over a write takes no task that waits for it.
+      if let (done, pending) = await together(write), done?.isMissing != true {
+        return .done(try outcome(done, pending, answer))
       }
     }
     let (done, pending) = await bounded(isStored: { (written: ResponseStore.Overwritten) in written.isStored }
@@ -142,16 +136,9 @@ struct Commit {
     }
     guard exchange.beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
     let isOneOfMany = isOneOfMany
-    var done: Result<Bool, CacheStoreError>?
-    if !isOneOfMany {
-      done = immediately { () throws(CacheStoreError) in try core.store.freshenNow(freshening) }
-    }
-    var pending: Task<LateWrite, Never>?
-    if done == nil {
-      (done, pending) = await bounded(isStored: { (isStored: Bool) in isStored }) {
-        [core] () async throws(CacheStoreError) in
-        try await core.store.freshen(freshening, isOneOfMany: isOneOfMany, soon: core.thread.perform)
-      }
+    let (done, pending) = await bounded(isStored: { (isStored: Bool) in isStored }) {
+      [core] () async throws(CacheStoreError) in
+      try await core.store.freshen(freshening, isOneOfMany: isOneOfMany, soon: core.thread.perform)
     }
     switch done {
     case .success(true): answer.kept = .yes
@@ -269,15 +256,6 @@ struct Commit {
   }
 
   // MARK: - How a write is waited for
-
-  /// Runs a write on this thread if the store is free; `nil` if the write must be queued or the store has its own
-  /// threads.
-  private func immediately<Value>(
-    _ write: () throws(CacheStoreError) -> Value?
-  ) -> Result<Value, CacheStoreError>? {
-    if core.configuration.keepsStoreApart { return nil }
-    do throws(CacheStoreError) { return try write().map { .success($0) } } catch { return .failure(error) }
-  }
 
   /// Hands a write over to be committed with others, and waits for it like ``bounded(isStored:_:)`` but without a task
   /// of its own.

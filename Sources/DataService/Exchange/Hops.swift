@@ -50,7 +50,7 @@ struct Hops {
     )
     var chain = Chain(hop: original, isNoStore: CacheControl.forbidsStoring(prepared.fields))
     while true {
-      if chain.hop.url.scheme == "http" { chain.wasPlainHTTP = true }
+      if !chain.hop.url.isSecure { chain.wasPlainHTTP = true }
       // The pause of the request's own URL was checked before the first hop.
       if chain.redirects > 0 { try await OriginPauses(exchange: exchange).checkPause(of: chain.hop.url) }
       let requestedAt = core.timekeeper.wallMilliseconds
@@ -156,7 +156,7 @@ struct Hops {
     var fields = hop.fields
     fields.remove("Content-Length")
     var connection = prepared.request.connection
-    if hop.url.origin != prepared.url.origin {
+    if !hop.url.isOfOrigin(of: prepared.url) {
       // A client certificate is a credential, like those in the fields.
       connection.clientCertificateFile = nil
       connection.clientKeyFile = nil

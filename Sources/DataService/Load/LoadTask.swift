@@ -47,7 +47,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     if let closed { return stop(with: closed) }
     if let deadline = plan.policy.kind.deadline { arm(deadline) { $0.deadlinePassed() } }
     guard !prepared.isPassThrough else { return handle(.storeAnswered(.nothing)) }
-    if core.configuration.keepsStoreApart, core.thread.isCurrent {
+    if core.thread.isCurrent {
       return lookupInQueue(timeLimit: core.store.isReadyToLookUp ? nil : core.configuration.timeouts.opening)
     }
     let watch = watchOpening()
@@ -272,7 +272,8 @@ final class LoadTask<Value: Sendable>: AnyLoad {
 
   private func take(_ found: ResponseStore.Lookup) {
     if prepared.isHTTP { return takeJudged(found) }
-    let selected = core.select(from: found, for: prepared).map(Box.init)
+    var selected: Box<StoredResponse>?
+    if let row = core.select(from: found, for: prepared) { selected = Box(row) }
     let row = selected.flatMap { plan.accepts($0.value) ? $0 : nil }
     if found.damaged > 0 { noteDamage(isMissed: row == nil) }
     // Computed only if none of the rows fits; most lookups find a row that fits, or nothing.

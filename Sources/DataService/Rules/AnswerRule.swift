@@ -6,18 +6,18 @@ package enum AnswerRule {
   package struct Situation: Sendable, Hashable {
     /// The method of the request.
     package var method: RequestMethod = .get
+    /// Whether a method other than GET and HEAD is marked as a read.
+    package var isRead = false
+    /// The caller's own fields.
+    package var requestFields: HTTPFields = [:]
     /// Whether the request bypasses the store.
     package var isPassThrough = false
-    /// Whether the caller sent `Range`.
-    package var hasCallerRange = false
-    /// Whether the caller sent a precondition.
-    package var hasCallerPrecondition = false
     /// Whether the URL that answered received our own validator.
     package var wasConditional = false
     /// The fields of the row that gave the validator, while that row is present and intact.
     package var rowFields: HTTPFields?
-    /// Whether a usable row exists and the policy may fall back on it.
-    package var canFallBack = false
+    /// The row that matched the request, while it is present and intact; for `http` alone.
+    package var row: StoredResponse?
     /// Whether this is already the second try.
     package var isRepeated = false
     /// Whether the request or a redirect before the final answer says `no-store`.
@@ -40,10 +40,6 @@ package enum AnswerRule {
     case fresh
     /// The stored status and body with the merged fields, as `fresh`.
     case freshByValidation
-    /// `failure(status)` with the last known response.
-    case statusFailure
-    /// `failure(portal)` with the last known response.
-    case portalFailure
     /// `failure(mediaType)`.
     case mediaTypeFailure
     /// `failure(protocol)`.
@@ -81,93 +77,66 @@ package enum AnswerRule {
       self.delivery = delivery
       self.row = row
     }
+
+    static let protocolFailure = Self(.protocolFailure, .untouched(.status))
+    static let repeatUnconditional = Self(.repeatUnconditional, .untouched(.status))
   }
 
   /// Whether the status is a passing failure: the same request may succeed later.
   package static func isFailure(_ status: Int) -> Bool { DataServiceError.isPassing(status: status) }
 
-  /// Decides from the final answer; `fields` are its fields.
+  /// Decides from the final answer; `fields` are its fields. Whether a failure, or a portal's page, is delivered as one
+  /// each load decides, from its policy and its stored response.
   package static func decide(status: Int, fields: HTTPFields, situation: Situation) -> Decision {
     switch status {
-    case 304 where situation.wasConditional: return validated(fields: fields, situation: situation)
-    case 304 where !situation.hasCallerPrecondition: return Decision(.protocolFailure, .untouched(.status))
-    case 206 where !situation.hasCallerRange: return Decision(.protocolFailure, .untouched(.status))
+    case 304 where situation.wasConditional:
+      // A 304 that forbids storing still confirms the row. Only its own fields are not written.
+      return validated(fields, situation, rowFields: situation.rowFields) {
+        forbidsStoring(fields, situation)
+      }
+    case _ where isUnasked(status, situation): return .protocolFailure
     case 200..<300 where !situation.isAcceptedMediaType:
       return Decision(.mediaTypeFailure, .untouched(.mediaType))
     case 200..<300 where status != 206 && situation.isPortalSuspect && !situation.isPassThrough:
-      return Decision(situation.canFallBack ? .portalFailure : .fresh, .untouched(.portal))
+      return Decision(.fresh, .untouched(.portal))
     case 200..<300 where status != 206:
       return Decision(.fresh, rowAfterSuccess(fields: fields, situation: situation))
-    case _ where isFailure(status):
-      return Decision(situation.canFallBack ? .statusFailure : .fresh, untouched(situation))
-    default: return Decision(.fresh, untouched(situation))
+    default: return Decision(.fresh, .untouched(situation.isPassThrough ? .passThrough : .status))
     }
   }
 
-  private static func validated(fields: HTTPFields, situation: Situation) -> Decision {
-    guard let rowFields = situation.rowFields,
-      !Validators.names304Another(stored: rowFields, answer: fields)
-    else {
-      return situation.isRepeated
-        ? Decision(.protocolFailure, .untouched(.status))
-        : Decision(.repeatUnconditional, .untouched(.status))
+  /// Whether the status answers a condition or range that the caller did not send.
+  static func isUnasked(_ status: Int, _ situation: Situation) -> Bool {
+    switch status {
+    case 304: !PassThrough.hasPrecondition(situation.requestFields)
+    case 206: !PassThrough.hasRange(situation.requestFields)
+    default: false
     }
-    // A 304 that forbids storing still confirms the row. Only its own fields are not written.
-    let isForbidden = situation.isNoStoreChain || CacheControl.forbidsStoring(fields)
-    if isForbidden, !situation.keepsAnyway { return Decision(.freshByValidation, .untouched(.noStore)) }
+  }
+
+  /// Decides for a 304 to our own validator.
+  static func validated(
+    _ fields: HTTPFields, _ situation: Situation, rowFields: HTTPFields?, isForbidden: () -> Bool
+  ) -> Decision {
+    guard let rowFields, !Validators.names304Another(stored: rowFields, answer: fields) else {
+      return situation.isRepeated ? .protocolFailure : .repeatUnconditional
+    }
+    if isForbidden() { return Decision(.freshByValidation, .untouched(.noStore)) }
     // With it no request would match the row, and the last good response would be lost.
     if Vary.names(in: fields) == "*" { return Decision(.freshByValidation, .untouched(.vary)) }
     return Decision(.freshByValidation, .freshened)
   }
 
+  private static func forbidsStoring(_ fields: HTTPFields, _ situation: Situation) -> Bool {
+    !situation.keepsAnyway && (situation.isNoStoreChain || CacheControl.forbidsStoring(fields))
+  }
+
   private static func rowAfterSuccess(fields: HTTPFields, situation: Situation) -> Row {
     if situation.isPassThrough { return .untouched(.passThrough) }
     if situation.method == .head { return .untouched(.method) }
-    if !situation.keepsAnyway, situation.isNoStoreChain || CacheControl.forbidsStoring(fields) {
-      return .untouched(.noStore)
-    }
+    if forbidsStoring(fields, situation) { return .untouched(.noStore) }
     if Vary.names(in: fields) == "*" { return .untouched(.vary) }
     return .replaced
-  }
-
-  private static func untouched(_ situation: Situation) -> Row {
-    .untouched(situation.isPassThrough ? .passThrough : .status)
-  }
-}
-
-extension AnswerRule {
-  /// Decides under `http`: translates the verdict of RFC 9111 into the outcomes that the other policies use.
-  static func decideHTTP(
-    status: Int, fields: HTTPFields, situation: Situation, prepared: PreparedRequest, row: StoredResponse?,
-    now: Int64
-  ) -> Decision {
-    if (200..<300).contains(status), !situation.isAcceptedMediaType {
-      return Decision(.mediaTypeFailure, .untouched(.mediaType))
-    }
-    // A captive portal's page changes no stored response under any policy (law 5); it is delivered. A part is no page,
-    // and is never stored.
-    if (200..<300).contains(status), status != 206, situation.isPortalSuspect, !situation.isPassThrough {
-      return Decision(.fresh, .untouched(.portal))
-    }
-    var judged = HTTPAnswer.Situation(method: prepared.request.method, requestFields: prepared.fields)
-    judged.isRead = prepared.request.isRead
-    judged.wasConditional = situation.wasConditional
-    judged.row = row
-    judged.isRepeated = situation.isRepeated
-    judged.isNoStoreChain = situation.isNoStoreChain
-    switch HTTPAnswer.decide(status: status, fields: fields, situation: judged, now: now) {
-    case .deliver(.good): return Decision(.fresh, .replaced)
-    case .deliver(.forHTTPOnly): return Decision(.fresh, .keptForHTTPOnly)
-    case .deliver(.no(let reason)): return Decision(.fresh, .untouched(reason))
-    case .freshen(let unwritten):
-      return Decision(.freshByValidation, unwritten.map(Row.untouched) ?? .freshened)
-    case .deliverAndFreshen: return Decision(.fresh, .freshenedByHead)
-    case .deliverAndInvalidate: return Decision(.fresh, .invalidatedByHead)
-    // Each load serves its own stored response.
-    case .serveStale: return Decision(.statusFailure, .untouched(.status))
-    case .repeatUnconditional: return Decision(.repeatUnconditional, .untouched(.status))
-    case .protocolFailure: return Decision(.protocolFailure, .untouched(.status))
-    }
   }
 }
 

@@ -149,8 +149,6 @@ extension CacheControl {
   package var mustUnderstand: Bool { has("must-understand") }
   /// `immutable` (RFC 8246).
   package var isImmutable: Bool { has("immutable") }
-  /// `no-transform` (sections 5.2.1.6 and 5.2.2.6).
-  package var noTransform: Bool { has("no-transform") }
   /// `only-if-cached` (section 5.2.1.7).
   package var onlyIfCached: Bool { has("only-if-cached") }
   /// `min-fresh` in seconds (section 5.2.1.3).

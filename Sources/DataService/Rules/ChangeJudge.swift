@@ -56,10 +56,4 @@ extension ChangeRule {
       return pointers.reduce(one) { $0.removing($1) } == pointers.reduce(other) { $0.removing($1) }
     }
   }
-
-  /// The first ignored path that is not a JSON Pointer, for an error message; `nil` if all are.
-  package var invalidPointer: String? {
-    guard case .json(let ignored) = self else { return nil }
-    return ignored.first { JSONPointer($0) == nil }
-  }
 }

@@ -2,82 +2,48 @@ package import CacheStore
 
 /// Decides what an origin's answer does under `http` (RFC 9111 sections 3, 4.3.3, 4.3.4 and 4.3.5).
 package enum HTTPAnswer {
-  /// The request and the stored row.
-  package struct Situation: Sendable, Hashable {
-    /// The method.
-    package var method: RequestMethod
-    /// The caller's own fields.
-    package var requestFields: HTTPFields
-    /// Whether a method other than GET and HEAD is marked as a read.
-    package var isRead = false
-    /// Whether the request carried the row's validators.
-    package var wasConditional = false
-    /// The row that matched the request, while it is present and intact.
-    package var row: StoredResponse?
-    /// Whether this is already the second try.
-    package var isRepeated = false
-    /// Whether a redirect before the answer says `no-store`.
-    package var isNoStoreChain = false
-
-    /// A request with nothing stored.
-    package init(method: RequestMethod = .get, requestFields: HTTPFields = [:]) {
-      self.method = method
-      self.requestFields = requestFields
-    }
-  }
-
-  /// What the load delivers and what the store writes.
-  package enum Decision: Sendable, Hashable {
-    /// The answer is delivered; its storability says how it is stored.
-    case deliver(HTTPStoring.Storability)
-    /// The row, freshened by the 304, is delivered. `unwritten` is the reason why the freshened fields may not be
-    /// stored; `nil` where they may.
-    case freshen(unwritten: DataService.KeptReason?)
-    /// The answer to HEAD is delivered, and the row freshened by it.
-    case deliverAndFreshen
-    /// The answer is delivered, and the row marked invalid because the answer describes another representation.
-    case deliverAndInvalidate
-    /// The stored response is delivered in place of the error.
-    case serveStale
-    /// The exchange runs once more, without a condition.
-    case repeatUnconditional
-    /// `failure(protocol)`.
-    case protocolFailure
-  }
-
   /// Decides from the final answer; `fields` are its fields, received at `now`.
-  package static func decide(status: Int, fields: HTTPFields, situation: Situation, now: Int64) -> Decision {
+  package static func decide(
+    status: Int, fields: HTTPFields, situation: AnswerRule.Situation, now: Int64
+  ) -> AnswerRule.Decision {
     switch status {
-    case 304 where situation.wasConditional: return validated(fields: fields, situation: situation)
-    case 304 where !hasPrecondition(situation): return .protocolFailure
-    case 206 where !situation.requestFields.contains("Range"): return .protocolFailure
-    case 500... where mayServeStale(status: status, situation: situation, now: now): return .serveStale
+    case 200..<300 where !situation.isAcceptedMediaType:
+      return .init(.mediaTypeFailure, .untouched(.mediaType))
+    // A captive portal's page changes no stored response under any policy (law 5); it is delivered. A part is no page,
+    // and is never stored.
+    case 200..<300 where status != 206 && situation.isPortalSuspect && !situation.isPassThrough:
+      return .init(.fresh, .untouched(.portal))
+    case 304 where situation.wasConditional:
+      let row = situation.row
+      return AnswerRule.validated(fields, situation, rowFields: row?.fields) {
+        isForbidden(status: row?.status ?? status, fields: fields, situation)
+      }
+    case _ where AnswerRule.isUnasked(status, situation): return .protocolFailure
+    // Each load serves its own stored response.
+    case 500... where mayServeStale(status: status, situation: situation, now: now):
+      return .init(.fresh, .untouched(.status))
+    case _ where situation.method == .head:
+      return .init(.fresh, rowAfterHead(status: status, fields: fields, situation))
     default: break
     }
-    if situation.method == .head { return headDecision(status: status, fields: fields, situation: situation) }
-    return .deliver(
-      HTTPStoring.decide(
-        method: situation.method, requestFields: situation.requestFields, isRead: situation.isRead,
-        status: status,
-        fields: fields, receivedAt: now, isNoStoreChain: situation.isNoStoreChain))
-  }
-
-  private static func validated(fields: HTTPFields, situation: Situation) -> Decision {
-    guard let row = situation.row, !Validators.names304Another(stored: row.fields, answer: fields) else {
-      return situation.isRepeated ? .protocolFailure : .repeatUnconditional
+    switch HTTPStoring.decide(
+      method: situation.method, requestFields: situation.requestFields, isRead: situation.isRead,
+      status: status, fields: fields, receivedAt: now, isNoStoreChain: situation.isNoStoreChain)
+    {
+    case .good: return .init(.fresh, .replaced)
+    case .forHTTPOnly: return .init(.fresh, .keptForHTTPOnly)
+    case .no(let reason): return .init(.fresh, .untouched(reason))
     }
-    let isForbidden =
-      situation.isNoStoreChain
-      || HTTPStoring.isForbidden(requestFields: situation.requestFields, status: row.status, fields: fields)
-    if isForbidden { return .freshen(unwritten: .noStore) }
-    return .freshen(unwritten: Vary.names(in: fields) == "*" ? .vary : nil)
   }
 
-  private static func hasPrecondition(_ situation: Situation) -> Bool {
-    PassThrough.hasPrecondition(situation.requestFields)
+  private static func isForbidden(
+    status: Int, fields: HTTPFields, _ situation: AnswerRule.Situation
+  ) -> Bool {
+    situation.isNoStoreChain
+      || HTTPStoring.isForbidden(requestFields: situation.requestFields, status: status, fields: fields)
   }
 
-  private static func mayServeStale(status: Int, situation: Situation, now: Int64) -> Bool {
+  private static func mayServeStale(status: Int, situation: AnswerRule.Situation, now: Int64) -> Bool {
     guard let row = situation.row else { return false }
     return HTTPStaleness.isAllowed(
       row, after: .status(status), directives: RequestDirectives(fields: situation.requestFields), now: now)
@@ -85,14 +51,13 @@ package enum HTTPAnswer {
 
   /// Section 4.3.5: a 200 to HEAD freshens the stored GET response if both describe the same representation, and
   /// invalidates it otherwise.
-  private static func headDecision(status: Int, fields: HTTPFields, situation: Situation) -> Decision {
-    guard status == 200, let row = situation.row, row.status == 200 else { return .deliver(.no(.method)) }
-    guard HeadUpdate.agrees(stored: row, answer: fields) else { return .deliverAndInvalidate }
-    let isForbidden =
-      situation.isNoStoreChain
-      || HTTPStoring.isForbidden(requestFields: situation.requestFields, status: status, fields: fields)
-    if isForbidden { return .deliver(.no(.noStore)) }
-    return Vary.names(in: fields) == "*" ? .deliver(.no(.vary)) : .deliverAndFreshen
+  private static func rowAfterHead(
+    status: Int, fields: HTTPFields, _ situation: AnswerRule.Situation
+  ) -> AnswerRule.Row {
+    guard status == 200, let row = situation.row, row.status == 200 else { return .untouched(.method) }
+    guard HeadUpdate.agrees(stored: row, answer: fields) else { return .invalidatedByHead }
+    if isForbidden(status: status, fields: fields, situation) { return .untouched(.noStore) }
+    return Vary.names(in: fields) == "*" ? .untouched(.vary) : .freshenedByHead
   }
 }
 

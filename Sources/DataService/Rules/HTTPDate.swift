@@ -27,18 +27,29 @@ package enum HTTPDate {
     let second = Int(seconds - days * 86_400)
     let (year, month, day) = Calendar.date(ofDay: days)
     let weekday = Int((days + 4).floorModulo(7))
-    var text = Array("\(shortDays[weekday]), 00 \(months[month - 1]) 0000 00:00:00 GMT".utf8)
-    func put(_ number: Int, at place: Int) {
-      text[place] += UInt8(number / 10)
-      text[place + 1] += UInt8(number % 10)
+    return String(unsafeUninitializedCapacity: 29) { text in
+      _ = text.initialize(fromContentsOf: "Sun, 00 Jan 0000 00:00:00 GMT".utf8)
+      func put(_ name: String, at place: Int) {
+        var place = place
+        for byte in name.utf8 {
+          text[place] = byte
+          place += 1
+        }
+      }
+      func put(_ number: Int, at place: Int) {
+        text[place] += UInt8(number / 10)
+        text[place + 1] += UInt8(number % 10)
+      }
+      put(shortDays[weekday], at: 0)
+      put(day, at: 5)
+      put(months[month - 1], at: 8)
+      put(year / 100, at: 12)
+      put(year % 100, at: 14)
+      put(second / 3600, at: 17)
+      put(second / 60 % 60, at: 20)
+      put(second % 60, at: 23)
+      return 29
     }
-    put(day, at: 5)
-    put(year / 100, at: 12)
-    put(year % 100, at: 14)
-    put(second / 3600, at: 17)
-    put(second / 60 % 60, at: 20)
-    put(second % 60, at: 23)
-    return String(decoding: text, as: UTF8.self)
   }
 
   /// The instant clamped to the years 0 to 9999, so that no sum overflows.

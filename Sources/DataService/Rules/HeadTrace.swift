@@ -13,7 +13,7 @@ struct HeadTrace {
   func request(
     _ method: RequestMethod, _ url: NormalisedURL, _ fields: HTTPFields, isHTTP11Only: Bool = false
   ) -> [String] {
-    let version = isHTTP11Only || url.scheme == "http" ? " HTTP/1.1" : ""
+    let version = isHTTP11Only || !url.isSecure ? " HTTP/1.1" : ""
     let target = String(decoding: secrets.withoutSecrets(word: Array(url.target.utf8)[...]), as: UTF8.self)
     let host = fields.contains("Host") ? [] : ["> Host: \(url.authority)"]
     return ["> \(method.rawValue) \(target)\(version)"] + host + lines(">", fields)

@@ -27,7 +27,7 @@ enum KeyRule {
   static func key(
     for request: DataService.Request, url: NormalisedURL, fields: HTTPFields, means: Means
   ) throws(DataServiceError) -> RequestKey {
-    let isSecure = url.scheme == "https"
+    let isSecure = url.isSecure
     let account = try account(of: request, isSecure: isSecure, fields: fields, means: means)
     var parts = Parts()
     put(request.connection, isSecure: isSecure, host: host(in: fields, url: url), into: &parts)
@@ -201,17 +201,19 @@ extension ConnectionOptions {
   /// The proxy of the caller, or else of a variable that libcurl reads, and the hosts that go past it, which only
   /// libcurl compares; `nil` where there is none.
   func proxyInForce(
-    isSecure: Bool, environment: (String) -> String? = { getenv($0).map { String(cString: $0) } }
+    isSecure: Bool, environment: (StaticString) -> String? = Self.environment
   ) -> (url: String, exceptions: String)? {
-    func first(_ names: [String]) -> String? {
-      for name in names { if let value = environment(name), !value.isEmpty { return value } }
-      return nil
-    }
-    let own = isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
-    guard unixSocket == nil, let url = proxy ?? first(own + ["all_proxy", "ALL_PROXY"]), !url.isEmpty
+    // Not in a loop over an array of names, which takes longer than the environment's answers.
+    func value(_ name: StaticString) -> String? { environment(name).flatMap { $0.isEmpty ? nil : $0 } }
+    var own: String? { isSecure ? value("https_proxy") ?? value("HTTPS_PROXY") : value("http_proxy") }
+    guard unixSocket == nil, let url = proxy ?? own ?? value("all_proxy") ?? value("ALL_PROXY"), !url.isEmpty
     else { return nil }
-    let exceptions = first(["no_proxy", "NO_PROXY"]) ?? ""
+    let exceptions = value("no_proxy") ?? value("NO_PROXY") ?? ""
     return exceptions == "*" ? nil : (url, exceptions)
+  }
+
+  private static func environment(_ name: StaticString) -> String? {
+    getenv(UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)).map { String(cString: $0) }
   }
 
   /// Sorted by host and port. Entries for the same host and port keep their order, since the first one counts.

@@ -23,6 +23,8 @@ package struct NormalisedURL: Sendable, Equatable {
 
   /// `http` or `https`.
   package var scheme: String { part(0, schemeEnd) }
+  /// Whether the scheme is `https`, and not `http`.
+  var isSecure: Bool { schemeEnd == 5 }
   /// The host in lower case; an IPv6 address keeps its brackets.
   package var host: String { part(schemeEnd + 3, hostEnd) }
   /// The path, never empty.
@@ -40,6 +42,9 @@ package struct NormalisedURL: Sendable, Equatable {
   package var target: String { spelling ?? part(authorityEnd, string.utf8.count) }
   /// The URL as it is sent.
   package var wire: String { spelling.map { origin + $0 } ?? string }
+
+  /// Whether both have the same scheme, host and port.
+  func isOfOrigin(of other: Self) -> Bool { self == other || origin == other.origin }
 
   /// Whether both have the same normal form.
   package static func == (one: Self, other: Self) -> Bool { one.string == other.string }

@@ -92,10 +92,11 @@ final class PreparedRequest: Sendable {
   var source: String { reached(shownURL, at: url) }
 
   private func reached(_ name: String, at url: NormalisedURL) -> String {
+    var host = KeyRule.host(in: fields, url: self.url)
     // Elsewhere the caller's `Host` is not sent.
-    KeyRule.reached(
-      name, isSecure: url.scheme == "https", by: request.connection,
-      host: url.origin == self.url.origin ? KeyRule.host(in: fields, url: self.url) : nil, digest)
+    if !url.isOfOrigin(of: self.url) { host = nil }
+    return KeyRule.reached(
+      name, isSecure: url.isSecure, by: request.connection, host: host, digest)
   }
 
   /// Whether the method is HEAD.
@@ -138,8 +139,9 @@ package enum PassThrough {
 
   /// Whether the caller sends a precondition of its own (RFC 9110 section 13.1).
   package static func hasPrecondition(_ fields: HTTPFields) -> Bool {
-    ["If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"].contains(
-      where: fields.contains)
+    !fields.isEmpty
+      && ["If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"].contains(
+        where: fields.contains)
   }
 }
 

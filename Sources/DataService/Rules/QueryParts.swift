@@ -20,7 +20,11 @@ enum QueryParts {
 
   /// Whether a URL has a character without which nothing in it is replaced.
   static func mayBeIn(_ bytes: some Sequence<UInt8>) -> Bool {
-    bytes.contains { [UInt8(ascii: "="), UInt8(ascii: "@"), UInt8(ascii: "%")].contains($0) }
+    func isMark(_ byte: UInt8) -> Bool {
+      byte == UInt8(ascii: "=") || byte == UInt8(ascii: "@") || byte == UInt8(ascii: "%")
+    }
+    return bytes.withContiguousStorageIfAvailable { $0.contains(where: isMark) }
+      ?? bytes.contains(where: isMark)
   }
 
   private static func replacing(

@@ -33,7 +33,7 @@ enum RedirectRule {
       return nil
     }
     let url = try target(location, relativeTo: hop.url)
-    guard !(hop.url.scheme == "https" && url.scheme == "http") else {
+    guard url.isSecure || !hop.url.isSecure else {
       throw DataServiceError(
         .protocol, "\(hop.url.authority) redirects from https to http, which is not followed",
         hint: "ask for the http URL itself if that is what you want")

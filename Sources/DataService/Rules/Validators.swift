@@ -108,7 +108,7 @@ package struct EntityTag: Sendable, Hashable {
   /// Whether it is weak: equal tags then mean equivalent, not identical.
   package let isWeak: Bool
   /// The tag between its quotation marks.
-  package let opaque: String
+  package var opaque: String { String(decoding: bytes, as: UTF8.self) }
   private let bytes: [UInt8]
 
   /// The entity tag in the text, or `nil` if the text is not one. Of a field it is the exact text.
@@ -121,7 +121,6 @@ package struct EntityTag: Sendable, Hashable {
     guard inner.allSatisfy({ $0 == 0x21 || ($0 >= 0x23 && $0 != 0x7F) }) else { return nil }
     self.isWeak = isWeak
     self.bytes = Array(inner)
-    opaque = String(decoding: inner, as: UTF8.self)
   }
 
   /// Strong comparison: both tags are strong and equal (section 8.8.3.2).

@@ -44,8 +44,9 @@ package enum Vary {
     _ stored: String, of names: String, requestFields: HTTPFields, protect: Protection,
     besides credentials: SecretList?
   ) -> Bool {
+    if names.isEmpty { return stored.isEmpty }
     guard names != "*" else { return false }
-    guard let credentials, !names.isEmpty else {
+    guard let credentials else {
       return FieldList.isSame(variant(names: names, requestFields: requestFields, protect: protect), stored)
     }
     let counted = names.split(separator: ",").filter { !credentials.isSecretField(String($0)) }

@@ -9,11 +9,6 @@ extension DataService {
     public var secrets = SecretList()
     /// Whether an exchange continues, and its answer is stored, after the deadline of `freshElseStored` has passed.
     public var finishesAfterDeadline = true
-    /// Whether exchanges call the store on the store's own threads and wait 250 ms at most for each call, so that a
-    /// file system that does not respond (a share whose server is away, a failing disk) delays no answer of the
-    /// network. If it is off, the network thread makes short calls itself, which saves 20 to 40 µs a refresh: for
-    /// programs with thousands of refreshes a second and a store on a disk that responds.
-    public var keepsStoreApart = true
     /// The fleet's second tier, which exchanges ask before they ask the origin; `nil`, the default, for none. A load
     /// that the store answers costs no more for it.
     public var tier: Tier?

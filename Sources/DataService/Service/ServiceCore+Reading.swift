@@ -28,15 +28,9 @@ extension ServiceCore {
     }
   }
 
-  /// Looks up on this thread, or on the store's queue if the lookup would have to wait or `keepsStoreApart` is set.
+  /// Looks up on the store's queue.
   func lookup(_ prepared: PreparedRequest) async throws(CacheStoreError) -> ResponseStore.Lookup {
-    if configuration.keepsStoreApart { return try await store.lookup(prepared.key) }
-    do throws(CacheStoreError) {
-      return try store.lookupNow(prepared.key)
-    } catch {
-      guard error.mayPass else { throw error }
-      return try await store.lookup(prepared.key)
-    }
+    try await store.lookup(prepared.key)
   }
 
   /// A stored body as a stream: one chunk at a time, each verified before it is delivered.
@@ -52,12 +46,11 @@ extension ServiceCore {
     }
   }
 
-  /// The result of reading from a body. With `keepsStoreApart` there is a time limit.
+  /// The result of reading from a body, within a time limit.
   func read<Value: Sendable>(
     late: (@Sendable (Result<Value, CacheStoreError>) -> Void)? = nil,
     _ part: @escaping @Sendable () async throws(CacheStoreError) -> Value
   ) async throws(CacheStoreError) -> Value {
-    guard configuration.keepsStoreApart else { return try await part() }
     let timeLimit = configuration.store.busyTimeout + configuration.timeouts.commit
     let waiting = StoreWaiting(clock: timekeeper, thread: thread, timeLimit: timeLimit)
     guard let result = await waiting.result(late: late, of: part) else { throw StoreWaiting.gaveUp }

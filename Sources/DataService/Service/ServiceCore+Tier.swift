@@ -29,7 +29,7 @@ extension ServiceCore {
     asked.keepsAnyway = prepared.request.keepsAnyway
     asked.account = prepared.key.account
     asked.fields = prepared.fields
-    asked.isPlainHTTP = prepared.url.scheme == "http"
+    asked.isPlainHTTP = !prepared.url.isSecure
     asked.hasSecretURL = prepared.url.userInfo != nil || redacted(prepared.url) != prepared.url.string
     asked.connection = prepared.request.connection
     asked.secrets = configuration.secrets
@@ -102,7 +102,7 @@ extension ServiceCore {
         TierQuestion(
           account: pair[0], target: pair[1],
           responder: (try? NormalisedURL(pair[1])).map {
-            KeyRule.reached($0.origin, isSecure: $0.scheme == "https", digest)
+            KeyRule.reached($0.origin, isSecure: $0.isSecure, digest)
           } ?? "")
       }
     let task = Task(executorPreference: thread) { [self] in

@@ -15,7 +15,7 @@ final class ServiceCore: Sendable {
   let thread: NetworkThread
   /// Whether the thread belongs to this service alone.
   let ownsThread: Bool
-  let storeCalls: StoreCalls
+  let storeCalls = StoreCalls()
   let state: Guarded<ServiceState>
   /// The fleet's second tier; `nil` where none is configured.
   let tierEngine: (any SecondTier)?
@@ -28,7 +28,6 @@ final class ServiceCore: Sendable {
   init(configuration: DataService.Configuration, transport: (any Transport)?) {
     self.configuration = configuration
     tierEngine = configuration.tier?.makeEngine()
-    storeCalls = StoreCalls(isApart: configuration.keepsStoreApart)
     var stored = configuration.store
     if let timekeeper = configuration.timekeeper { stored.bootNow = { timekeeper.bootNanoseconds } }
     if let onWarning = configuration.onWarning {
@@ -193,11 +192,8 @@ final class ServiceCore: Sendable {
     let pause: Int64 = store.isWriting ? 1_000_000_000 : 60_000_000_000
     let (isTurn, isRegular) = state.withLock { $0.maintenance.takeTurn(at: now, pause: pause) }
     guard isTurn else { return }
-    let isDue = configuration.keepsStoreApart ? nil : store.takeMaintenanceTurn(at: now)
-    guard isDue != false || isRegular else { return }
     let task = Task(executorPreference: thread) {
-      var isDue = isDue
-      if isDue == nil { isDue = await self.storeCall { self.store.takeMaintenanceTurn(at: now) } }
+      let isDue = await self.storeCall { self.store.takeMaintenanceTurn(at: now) }
       if isRegular { await self.storeCall { self.leaveTierCounts() } }
       if isDue == true {
         await self.store.performMaintenance(budget: .milliseconds(20))

@@ -2,15 +2,12 @@ internal import CacheStore
 internal import Dispatch
 internal import Synchronization
 
-/// Calls the store where a working disk answers at once. With `keepsStoreApart`, calls run on a queue of their own,
-/// and each is awaited no longer than a delivery waits.
+/// Calls the store where a working disk answers at once. Calls run on a queue of their own, and each is
+/// awaited no longer than a delivery waits.
 final class StoreCalls: Sendable {
   private let queue = DispatchQueue(label: "cachefetch.store.calls")
   /// The number of calls that have timed out and not returned. Later calls would wait behind them.
   private let late = Atomic(0)
-  private let isApart: Bool
-
-  init(isApart: Bool) { self.isApart = isApart }
 
   /// The result of the call; `nil` if it does not return in time, in which case `late` receives the result later.
   ///
@@ -19,7 +16,6 @@ final class StoreCalls: Sendable {
     _ waiting: StoreWaiting, late abandon: (@Sendable (Value) -> Void)? = nil,
     of call: @escaping @Sendable () -> Value
   ) async -> Value? {
-    guard isApart else { return call() }
     let first = FirstValue<Value?>()
     let isHeldUp = late.load(ordering: .relaxed) > 0
     if isHeldUp { first.set(nil) }
@@ -34,10 +30,8 @@ final class StoreCalls: Sendable {
     return value
   }
 
-  /// Makes a call without awaiting it: at once, or on the queue with `keepsStoreApart`.
-  func perform(_ call: @escaping @Sendable () -> Void) {
-    if isApart { queue.async(execute: call) } else { call() }
-  }
+  /// Makes a call without awaiting it.
+  func perform(_ call: @escaping @Sendable () -> Void) { queue.async(execute: call) }
 
   private func noteLate() {
     late.wrappingAdd(1, ordering: .relaxed)
@@ -81,6 +75,8 @@ struct StoreWaiting: Sendable {
 
   /// The value, or `nil` on timeout; a value that is set later is ignored.
   nonisolated(nonsending) func value<Value: Sendable>(of first: FirstValue<Value?>) async -> Value? {
+    if let value = first.current { return value }
+    await clock.letStoreRest { first.current != nil }
     if let value = first.current { return value }
     let timer = clock.after(timeLimit) { first.set(nil) }
     defer { timer.cancel() }

@@ -193,3 +193,78 @@ import TestTurns
     #expect(cachefetch_has_avx2() == testsupport_has_avx2())
   }
 }
+
+/// The plain form of ``ByteLayout``.
+struct PlainByteLayout {
+  /// The bytes so far.
+  private(set) var bytes: [UInt8] = []
+
+  mutating func removeAll() { bytes = [] }
+
+  mutating func add(_ value: Int64) { withUnsafeBytes(of: value.littleEndian) { bytes += $0 } }
+
+  /// Adds the number of bytes, then the bytes.
+  mutating func add(_ more: UnsafeRawBufferPointer) {
+    add(Int64(more.count))
+    bytes += more
+  }
+
+  /// Adds the number of the text's UTF-8 bytes, then the bytes.
+  mutating func add(_ text: String) {
+    add(Int64(text.utf8.count))
+    bytes += text.utf8
+  }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+  /// The plain form of ``offset(of:)``.
+  func plainOffset(of byte: UInt8) -> Int? { firstIndex(of: byte) }
+
+  /// The plain form of ``equalsIgnoringCase(_:)``: converts both to lower case first.
+  func equalsInLowerCase(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
+    map(\.asciiLowercased) == other.map(\.asciiLowercased)
+  }
+
+  /// The plain form of ``containsIgnoringCase(_:)``.
+  func containsInLowerCase(_ letters: StaticString) -> Bool {
+    let wanted = letters.withUTF8Buffer { Array($0) }
+    let bytes = map(\.asciiLowercased)
+    return bytes.indices.contains { bytes[$0...].starts(with: wanted) }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// The plain form of ``isSame(as:)``.
+  func isPlainlySame(as other: UnsafeRawBufferPointer) -> Bool { elementsEqual(other) }
+}
+
+/// The plain form of ``FieldNames``.
+struct PlainFieldNames {
+  private let names: Set<[UInt8]>
+
+  init(_ names: some Sequence<String>) { self.names = Set(names.map { $0.utf8.map(\.asciiLowercased) }) }
+
+  func contains(_ name: String) -> Bool { names.contains(name.utf8.map(\.asciiLowercased)) }
+}
+
+/// The plain form of ``CommaList``.
+struct PlainCommaList {
+  private var items: [String] = []
+
+  var text: String { items.joined(separator: ", ") }
+
+  mutating func add(_ item: String) { items.append(item) }
+}
+
+/// The plain form of ``PlaceTable``.
+struct PlainPlaceTable<Value> {
+  private var values: [Int: Value] = [:]
+
+  subscript(place: Int) -> Value? {
+    get { values[place] }
+    set { values[place] = newValue }
+  }
+
+  /// The values, by key.
+  var all: [Value] { values.sorted { $0.key < $1.key }.map(\.value) }
+}

@@ -33,13 +33,6 @@ import TestTurns
         { _ = try await store.put("", for: key, at: 9, accountID: account) { $0.body = .unfinished(body) } }
       ),
       (
-        "now",
-        {
-          await store.whenIdle()
-          _ = try store.overwriteNow(store.write(Data(), for: key, at: 9, accountID: account))
-        }
-      ),
-      (
         "pause",
         {
           let pause = Pause(heard: StartMark(boot: "b", nanoseconds: 1), milliseconds: 1)

@@ -17,11 +17,12 @@ import Testing
     _ = try await fixture.store.put("x", for: .page)
     await fixture.store.whenIdle()
     #expect(looks() == [true, true, true, true, false, false])
-    #expect(try writer.performNow { _ in 7 } == 7)
+    #expect(try await writer.perform { _ in 7 } == 7)
+    await fixture.store.whenIdle()
     #expect(looks() == [true, true, true, true, false, false])
   }
 
-  @Test func `work on the queue waits for others as long as it may itself, on the calling thread never`()
+  @Test func `work on the queue waits for others as long as it may itself, a look never`()
     async throws
   {
     let fixture = try StoreFixture()
@@ -36,29 +37,6 @@ import Testing
       #expect(try await deadlineOnQueue() > before, "\(round)")
       #expect(writer.readNow { $0.waiting.deadline } == 0, "\(round)")
       #expect(try await deadlineOnQueue() > before, "\(round)")
-      #expect(try writer.performNow { $0.waiting.deadline } == 0, "\(round)")
-    }
-  }
-
-  @Test func `an error of SQLite on the calling thread is left to the queue, the store's own is told`()
-    async throws
-  {
-    let fixture = try StoreFixture()
-    _ = try await fixture.store.accountID(named: "")
-    await fixture.store.whenIdle()
-    for (reason, code, isLeft) in [
-      (.busy, 5, true), (.full, 13, true), (.signedOut, 787, false), (.signedOut, 0, false),
-      (.full, 0, false),
-    ] as [(CacheStoreError.Reason, Int32, Bool)] {
-      var told: CacheStoreError.Reason?
-      do throws(CacheStoreError) {
-        _ = try fixture.store.writer.performNow { (_) throws(CacheStoreError) -> Int in
-          throw CacheStoreError(reason, "refused", sqliteCode: code)
-        }
-      } catch {
-        told = error.reason
-      }
-      #expect(told == (isLeft ? nil : reason), "\(reason), \(code)")
     }
   }
 
@@ -187,12 +165,12 @@ import Testing
     #expect(runs.withLock { $0 } == 1)
   }
 
-  @Test func `a log that has become very long on the calling thread begins anew on the queue`() async throws {
+  @Test func `a log that has become very long begins anew after the work`() async throws {
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("x", for: .page)
     await fixture.store.whenIdle()
     let writer = fixture.store.writer
-    let isSet = try writer.performNow { (connection) throws(CacheStoreError) -> Bool in
+    let isSet = try await writer.perform { (connection) throws(CacheStoreError) -> Bool in
       connection.restartBytes = 5
       return true
     }
@@ -205,7 +183,7 @@ import Testing
     #expect(bytes == LogPolicy.veryLong && frames == 0)
   }
 
-  @Test func `a log that has grown by a step on the calling thread is written back in the background`()
+  @Test func `a log that has grown by a step is written back in the background`()
     async throws
   {
     let fixture = try StoreFixture()
@@ -214,11 +192,12 @@ import Testing
     let writer = fixture.store.writer
     writer.checkpointer.wait()
     let before = try fixture.files.bytes(of: "store.sqlite")
-    let isSet = try writer.performNow { (connection) throws(CacheStoreError) -> Bool in
+    let isSet = try await writer.perform { (connection) throws(CacheStoreError) -> Bool in
       connection.logFrames = Int32(LogPolicy.step / connection.pageBytes)
       return true
     }
     #expect(isSet == true)
+    await fixture.store.whenIdle()
     writer.checkpointer.wait()
     #expect(try fixture.files.bytes(of: "store.sqlite") != before)
   }
@@ -231,7 +210,7 @@ import Testing
     let store = fixture.store
     _ = try await store.put("x", for: .page)
     await store.whenIdle()
-    let isSet = try store.writer.performNow { (connection) throws(CacheStoreError) -> Bool in
+    let isSet = try await store.writer.perform { (connection) throws(CacheStoreError) -> Bool in
       connection.logFrames = Int32(LogPolicy.long / connection.pageBytes + 1)
       return true
     }

@@ -47,9 +47,6 @@ import TestTurns
       #expect(try await fixture.store.wholeBody(row) == pattern(length), "\(length) bytes")
 
       let account = try await fixture.store.accountID(named: "")
-      let write = fixture.store.write(pattern(length, seed: 1), for: .page, at: 2, accountID: account)
-      await fixture.store.whenIdle()
-      #expect(try (fixture.store.overwriteNow(write) != nil) == (count == 1), "\(length) bytes")
       let other = RequestKey(target: "https://example.org/other")
       let another = fixture.store.write(pattern(length), for: other, at: 3, accountID: account)
       let isTaken = fixture.store.overwriteTogether(another, soon: { $0() }, completion: { _ in })

@@ -54,8 +54,6 @@ import TestTurns
     let (row, body) = try #require(try await fixture.store.put("v1", for: .page, at: 1).row)
     _ = try await fixture.store.remove(rowID: row, started: .at(2))
     #expect(try await !fixture.store.freshen(freshening(row, body, at: 3)))
-    await fixture.store.whenIdle()
-    #expect(try fixture.store.freshenNow(freshening(row, body, at: 3)) == false)
   }
 
   @Test func `a 304 that changes the variant replaces the row that stands there, and keeps its pin and tags`()

@@ -179,44 +179,6 @@ import TestTurns
     #expect(try temporary.number("SELECT count(*) FROM body") == 16)
   }
 
-  @Test func `a write on the calling thread stores when the connection is idle`() async throws {
-    let temporary = try StoreFixture()
-    let store = temporary.store
-    #expect(try store.overwriteNow(store.write(Data("a".utf8), for: .page, at: 1, accountID: 1)) == nil)
-    let account = try await store.accountID(named: "")
-    await store.whenIdle()
-    let result = try store.overwriteNow(store.write(Data("b".utf8), for: .page, at: 1, accountID: account))
-    #expect(result?.row != nil, "\(String(describing: result))")
-    #expect(try await store.body(of: .page) == "b")
-  }
-
-  @Test(
-    "A write that SQLite refuses on the calling thread goes to the queue",
-    arguments: [FAULT_ERROR, FAULT_FULL])
-  func refusedNow(mode: Int) async throws {
-    let vfs = "fault-now-\(mode)"
-    #expect(faultvfs_register(vfs) != 0)
-    defer { faultvfs_unregister(vfs) }
-    let temporary = try StoreFixture { $0.vfs = vfs }
-    let store = temporary.store
-    _ = try await store.put("a", for: .page)
-    let row = try #require(try store.lookupNow(.page).rows.first)
-    let write = store.write(
-      Data("b".utf8), for: .page, at: 2, accountID: try await store.accountID(named: ""))
-    await store.whenIdle()
-    faultvfs_arm(vfs, Int32(FAULT_WRITE), 1, Int32(mode), 0)
-    #expect(try store.overwriteNow(write) == nil && faultvfs_count(vfs) > 0)
-    #expect(try await store.overwrite(write).row != nil)
-    #expect(try await store.body(of: .page) == "b")
-    await store.whenIdle()
-    faultvfs_arm(vfs, Int32(FAULT_WRITE), 1, Int32(mode), 0)
-    let body = try #require(try store.lookupNow(.page).rows.first?.body)
-    #expect(try store.freshenNow(freshening(row.id, body, at: 3)) == nil && faultvfs_count(vfs) > 0)
-    #expect(try await store.freshen(freshening(row.id, body, at: 3)))
-    faultvfs_arm(vfs, 0, 0, 0, 0)
-    await store.close()
-  }
-
   @Test func `a look after a write sees what others have committed since, and the file that is there now`()
     async throws
   {
@@ -237,15 +199,13 @@ import TestTurns
     #expect(try text() == nil)
   }
 
-  @Test func `neither form waits for a store that is held back`() async throws {
+  @Test func `a look does not wait for a store that is held back`() async throws {
     let temporary = try StoreFixture()
     let store = temporary.store
     _ = try await store.put("a", for: .page)
-    let account = try await store.accountID(named: "")
     await store.whenIdle()
     store.suspendForTesting()
     #expect(throws: CacheStoreError.self) { try store.lookupNow(.page) }
-    #expect(try store.overwriteNow(store.write(Data(), for: .page, at: 2, accountID: account)) == nil)
     async let waiting = store.lookup(.page)
     store.resumeForTesting()
     #expect(try await waiting.rows.count == 1)

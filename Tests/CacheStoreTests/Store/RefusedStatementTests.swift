@@ -126,7 +126,6 @@ struct RefusedStatementTests {
       try await operation.prepare(filled)
       #expect(statementfaults_begin(filled.fixture.folder) != 0)
       defer { statementfaults_end(filled.fixture.folder) }
-      if operation.needsOpenStore { _ = try await filled.store.accountID(named: "another") }
       statementfaults_arm(filled.fixture.folder, nth)
       let hasFailed: Bool
       do {
@@ -161,7 +160,6 @@ struct RefusedStatementTests {
       let filled = try StatementErrorTests.Filled(copying: template)
       try await operation.prepare(filled)
       let reopened = filled.reopened(vfs: vfs)
-      if operation.needsOpenStore { _ = try await reopened.store.accountID(named: "another") }
       faultvfs_arm(vfs, Int32(kind), nth, Int32(FAULT_ERROR), 0)
       let hasFailed: Bool
       do {

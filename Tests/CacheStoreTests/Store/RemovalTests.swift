@@ -37,9 +37,7 @@ import Testing
     let fixture = try StoreFixture {
       $0.onEvent = { _ in
         let store = stores.withLock { $0[0] }
-        // `nil` where the connection is in use.
-        let isFree = try? store.writer.performNow { (_) throws(CacheStoreError) in true }
-        found.withLock { $0.append(isFree ?? false) }
+        found.withLock { $0.append(store.writer.isOpen) }
       }
     }
     let store = fixture.store

@@ -7,11 +7,10 @@ import Testing
   @Test func `none of them waits for a store that is held back, and each goes on afterwards`() async throws {
     let fixture = try StoreFixture()
     let store = fixture.store
-    let (row, body) = try #require(try await store.put("a", for: .page).row)
+    _ = try await store.put("a", for: .page)
     let forms: [(String, () throws -> Void)] = [
       ("look-up", { _ = try store.lookupNow(.page) }),
       ("look-up ahead", { _ = try store.lookupNow(.page, beforeAsking: "https://example.org") }),
-      ("chunk", { _ = try store.chunkNow(0, of: body.id, accountID: body.accountID) }),
       ("version", { _ = try store.dataVersionNow() }),
       ("pause", { _ = try store.pauseNow(accountName: "", responder: "https://example.org") }),
     ]
@@ -24,7 +23,6 @@ import Testing
         ($0 as? CacheStoreError)?.reason == .busy
       }
     }
-    #expect(try store.freshenNow(freshening(row, body, at: 3)) == nil)
     #expect(!store.closeNow())
     store.resumeForTesting()
     for (name, form) in forms {

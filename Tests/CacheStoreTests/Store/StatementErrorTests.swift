@@ -13,8 +13,6 @@ import TestTurns
     var isPiecewise = false
     /// Whether what it means is fenced off first, by a mark of removal in a transaction of its own.
     var isFenced = false
-    /// Whether it is done on the calling thread, which is only where the connection that writes is open.
-    var needsOpenStore = false
     /// What is done to the store beforehand.
     var prepare: @Sendable (Filled) async throws -> Void = { _ in }
     let perform: @Sendable (Filled) async throws -> Void
@@ -24,9 +22,6 @@ import TestTurns
   static let tables = [
     "account", "last_request", "body", "chunk", "removal", "tag", "partial", "pause", "store_limit",
   ]
-  /// What SQLite refuses on the calling thread is left to the queue, as a caller sees by `nil`.
-  private static let leftToTheQueue = CacheStoreError(.other, "left to the queue")
-
   static let operations: [Operation] = [
     Operation(name: "a new short body") { _ = try await $0.store.put("new", for: .other, at: 9) },
     Operation(name: "a new row with tags and a pin") {
@@ -80,16 +75,6 @@ import TestTurns
     Operation(name: "freshening") {
       _ = try await $0.store.freshen(freshening($0.row, $0.body, at: 9))
     },
-    Operation(name: "freshening under way", needsOpenStore: true) {
-      let wanted = freshening($0.row, $0.body, at: 9)
-      await $0.store.whenIdle()
-      guard try $0.store.freshenNow(wanted) != nil else { throw leftToTheQueue }
-    },
-    Operation(name: "a write under way", needsOpenStore: true) { filled in
-      let wanted = filled.store.write(Data("now".utf8), for: .short, at: 9, accountID: filled.accountID)
-      await filled.store.whenIdle()
-      guard try filled.store.overwriteNow(wanted) != nil else { throw leftToTheQueue }
-    },
     Operation(name: "removing one") { _ = try await $0.store.remove(rowID: $0.row, started: .at(9)) },
     // The downloads that were cut off go before the rows, in transactions of their own.
     Operation(name: "removing all", isPiecewise: true) {
@@ -116,7 +101,7 @@ import TestTurns
         let isUnderWay = filled.store.overwriteTogether(wanted, soon: { $0() }) {
           waiter.resume(returning: $0)
         }
-        if !isUnderWay { waiter.resume(returning: .failure(leftToTheQueue)) }
+        if !isUnderWay { waiter.resume(returning: .failure(CacheStoreError(.other, "not taken"))) }
       }
       _ = try done.get()
     },

@@ -285,7 +285,7 @@ import Testing
     try temporary.sql(
       "UPDATE chunk SET id = id + 8 WHERE id % 1048576 = 1; UPDATE chunk SET id = id - 1 WHERE id % 1048576 = 2;"
         + "UPDATE chunk SET id = id - 7 WHERE id % 1048576 = 9")
-    #expect(throws: CacheStoreError.self) { try temporary.store.chunkNow(1, of: row.body.id) }
+    await #expect(throws: CacheStoreError.self) { try await temporary.store.chunk(1, of: row.body.id) }
   }
 
   @Test func `law 10: a replaced body that is deleted in part counts as replaced`() async throws {

@@ -26,8 +26,8 @@ import TestTurns
     }
   }
 
-  @Test("whether it replaces the row or confirms it", arguments: [true, false], [200, 304])
-  func once(isApart: Bool, status: Int) async throws {
+  @Test("whether it replaces the row or confirms it", arguments: [200, 304])
+  func once(status: Int) async throws {
     let transport = ScriptedTransport { _, number in
       number == 2 && status == 304
         ? .answer("", status: 304, ["ETag": "\"1\""])
@@ -36,7 +36,6 @@ import TestTurns
     // On a clock that stands still meanwhile nothing else is due, such as the times of use.
     let clock = VirtualClock()
     let fixture = try ServiceFixture(transport: transport, timekeeper: clock) {
-      $0.keepsStoreApart = isApart
       // The body just fills a chunk, which is no reason to commit that by itself.
       $0.store.chunkBytes = 64
     }

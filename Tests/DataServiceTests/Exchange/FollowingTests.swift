@@ -16,7 +16,7 @@ import TestTurns
   private func leader(
     _ transport: ScriptedTransport, _ clock: VirtualClock = VirtualClock()
   ) throws -> ServiceFixture {
-    try ServiceFixture(transport: transport, timekeeper: clock) { $0.keepsStoreApart = true }
+    try ServiceFixture(transport: transport, timekeeper: clock)
   }
 
   @Test func `who follows delivers the leader's answer, and then gives way to others for a moment`()
@@ -126,7 +126,7 @@ import TestTurns
     let leader = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
-    let (lease, hash) = try lease(url, in: leader)
+    let (lease, hash) = try await lease(url, in: leader)
     let clock = VirtualClock()
     let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
     let followed = Task { await follower.outline(url) }
@@ -162,11 +162,13 @@ import TestTurns
     return followed
   }
 
-  /// Holds the lease of a request, as another process does that is fetching it.
+  /// Holds the lease of a request, as another process does that is fetching it. An exchange of the fixture's own gives its
+  /// lease back on a queue.
   private func lease(
     _ url: URL, in fixture: ServiceFixture, policy: FetchPolicy = .storedThenFresh, fields: HTTPFields = [:]
-  ) throws -> (lease: Lease, hash: UInt64) {
+  ) async throws -> (lease: Lease, hash: UInt64) {
     let hash = try leaseHash(of: url, in: fixture, policy: policy, fields: fields)
+    while try fixture.service.store.isLeased(hash) { await Task.yield() }
     return (try #require(try fixture.service.store.tryLease(hash)), hash)
   }
 
@@ -262,7 +264,7 @@ import TestTurns
     let leader = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
-    let (lease, hash) = try lease(url, in: leader)
+    let (lease, hash) = try await lease(url, in: leader)
     let clock = VirtualClock()
     var followers: [ServiceFixture] = []
     var tasks: [Task<[String], Never>] = []
@@ -297,10 +299,7 @@ import TestTurns
     let leader = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     #expect(await leader.outline(url) == ["fresh(body 1, new)"])
-    let hash = try leaseHash(of: url, in: leader)
-    // The load's own exchange gives its lease back on a queue.
-    while try leader.service.store.isLeased(hash) { await Task.yield() }
-    let (lease, _) = try lease(url, in: leader)
+    let (lease, _) = try await lease(url, in: leader)
     let clock = VirtualClock()
     let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
     let followed = Task { await follower.outline(url) }
@@ -366,7 +365,7 @@ import TestTurns
     // With its lock file open, it waits for nothing else.
     let other = try #require(URL(string: "http://origin.test/other"))
     #expect(await follower.outline(other) == ["fresh(body 2, new)"])
-    let (lease, _) = try lease(url, in: leader)
+    let (lease, _) = try await lease(url, in: leader)
     clock.advance(by: .seconds(1))
     let followed = await begunWithoutRow(url, follower, clock)
     await clock.whenPending(within: .seconds(2))
@@ -375,6 +374,40 @@ import TestTurns
     await follower.traced("request to origin.test")
     follower.service.store.resumeForTesting()
     #expect(await followed.value == ["stored(body 1)", "fresh(body 3, changed)"])
+    lease.release()
+    await follower.service.close()
+    await leader.service.close()
+  }
+
+  @Test func `law 7: a silent store is waited for no longer than half of the time that the load has`()
+    async throws
+  {
+    let transport = ScriptedTransport { _, number in .answer("body \(number)") }
+    let clock = VirtualClock()
+    let leader = try ServiceFixture(transport: transport, timekeeper: clock)
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock) {
+      $0.timeouts = InternalTimeouts()
+    }
+    let url = try #require(URL(string: "http://origin.test/item"))
+    #expect(await leader.outline(url) == ["fresh(body 1, new)"])
+    // With its lock file open, it waits for nothing else.
+    let other = try #require(URL(string: "http://origin.test/other"))
+    #expect(await follower.outline(other) == ["fresh(body 2, new)"])
+    let (lease, _) = try await lease(url, in: leader)
+    follower.service.store.suspendForTesting()
+    let followed = Task { await follower.outline(url, policy: .freshElseStored(within: .seconds(2))) }
+    await clock.whenPending(for: .milliseconds(20))
+    clock.advance(by: .milliseconds(20))
+    // Half of what is left, or all the time that the lock file has.
+    let (half, all) = (Duration.milliseconds(990), InternalTimeouts().lockFile)
+    while !clock.pendingDelays.contains(where: { [half, all].contains($0) }) { await Task.yield() }
+    try #require(clock.pendingDelays.contains(half), "\(clock.pendingDelays)")
+    clock.advance(by: half)
+    await follower.traced("goes alone: the store does not answer")
+    await follower.traced("request to origin.test", times: 2)
+    // Its deliveries end once its row is written.
+    follower.service.store.resumeForTesting()
+    #expect(await followed.value == ["fresh(body 3, changed)"])
     lease.release()
     await follower.service.close()
     await leader.service.close()
@@ -392,7 +425,7 @@ import TestTurns
     let url = try #require(URL(string: "http://origin.test/item"))
     #expect(await leader.outline(url, policy: .http) == ["fresh(body 1, new)"])
     let fields: HTTPFields = ["If-Match": "\"1\""]
-    let (lease, _) = try lease(url, in: leader, policy: .http, fields: fields)
+    let (lease, _) = try await lease(url, in: leader, policy: .http, fields: fields)
     clock.advance(by: .seconds(1))
     let followed = Task { await follower.outline(url, policy: .http) { $0.fields = fields } }
     await follower.traced("waiting for another")
@@ -422,7 +455,7 @@ import TestTurns
     let newer = await leader.outline(url, policy: .freshOnly) { $0.fields = ["Accept-Language": "de"] }
     #expect(newer == ["fresh(body 2, new)"])
     clock.advance(by: .seconds(1))
-    let (lease, _) = try lease(url, in: leader, fields: fields)
+    let (lease, _) = try await lease(url, in: leader, fields: fields)
     let followed = Task { await follower.outline(url) { $0.fields = fields } }
     await follower.traced("waiting for another")
     await clock.whenPending(within: .milliseconds(5))
@@ -444,7 +477,7 @@ import TestTurns
     let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
-    let (lease, hash) = try lease(url, in: leader)
+    let (lease, hash) = try await lease(url, in: leader)
     leader.service.store.markLeaseEndedWithoutRow(hash, at: .max / 2)
     let followed = Task { await follower.outline(url) }
     await follower.traced("waiting for another")
@@ -483,7 +516,7 @@ import TestTurns
     let leader = try ServiceFixture(transport: transport)
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
-    let (lease, _) = try lease(url, in: leader)
+    let (lease, _) = try await lease(url, in: leader)
     let now: Int64 = 1_000_000_000_001
     let clock = VirtualClock(wallMilliseconds: 1_767_225_600_000, bootNanoseconds: now)
     let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock)

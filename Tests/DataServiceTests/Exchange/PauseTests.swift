@@ -308,6 +308,8 @@ import TestTurns
     Self.patient(&request)
     let load = fixture.service.start(request, policy: .storedThenFresh, deliver: { _ in }, ended: {})
     await fixture.traced("retrying in")
+    // The exchange makes the account's row meanwhile.
+    while try await fixture.service.store.knownAccountID(named: "") == nil { await Task.yield() }
     clock.advance(by: .seconds(5))
     #expect(try await fixture.service.pauses().isEmpty, "it is waited for")
     if ending == .cancelled { load.cancel() }

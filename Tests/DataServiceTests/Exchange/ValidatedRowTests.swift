@@ -289,14 +289,11 @@ import Testing
     await fixture.service.close()
   }
 
-  @Test(
-    "law 4: a store that takes longer than 250 ms does not hold the delivery, and freshens later",
-    arguments: [false, true])
-  func slowStore(isApart: Bool) async throws {
+  @Test("law 4: a store that takes longer than 250 ms does not hold the delivery, and freshens later")
+  func slowStore() async throws {
     let happening = Happening()
     let clock = VirtualClock()
     let fixture = try ServiceFixture(transport: transport(happening), timekeeper: clock) {
-      $0.keepsStoreApart = isApart
       $0.timeouts = InternalTimeouts()
     }
     let url = try #require(URL(string: Self.url))
@@ -317,8 +314,7 @@ import Testing
     let (_, passed) = try await clock.passing { await delivered.wait() }
     #expect(seen.withLock { $0 } == ["fresh(body 1, unchanged)"])
     #expect(kept.withLock { $0 } == .no(.busy))
-    // Kept apart, the clock may pass the limits of calls that come back at once, among them that of opening the lock file.
-    #expect(isApart ? passed <= .seconds(3) : passed == .milliseconds(250), "\(passed)")
+    #expect(passed == .milliseconds(250), "\(passed)")
     #expect(try !row(fixture.store).contains("X-Age: new"))
     store.resumeForTesting()
     await load.finished()

@@ -113,3 +113,35 @@ import TestTurns
     #expect(normal > 400 && normal < 7_600)
   }
 }
+
+/// The plain form of ``Box``.
+struct PlainBox<Value: Sendable>: Sendable {
+  let value: Value
+  init(_ value: Value) { self.value = value }
+}
+
+/// The plain form of ``IdentityList``.
+struct PlainIdentityList<Element> {
+  private let identity: @Sendable (Element) -> ObjectIdentifier
+  private var elements: [ObjectIdentifier: Element] = [:]
+
+  init(by identity: @escaping @Sendable (Element) -> ObjectIdentifier) { self.identity = identity }
+
+  var isEmpty: Bool { elements.isEmpty }
+
+  /// In no order.
+  var all: [Element] { Array(elements.values) }
+
+  mutating func add(_ element: Element) { elements[identity(element)] = element }
+
+  mutating func remove(_ element: Element) { elements[identity(element)] = nil }
+}
+
+/// The plain form of ``NameSet``.
+struct PlainNameSet: Sendable, Hashable {
+  var names: Set<String>
+
+  init(usual: [String]) { names = Set(usual) }
+
+  func contains(_ name: String) -> Bool { names.contains(name) }
+}

@@ -143,10 +143,8 @@ struct LawsOfTroubleTests {
     try store.folder.write(bytes, to: "store.sqlite")
   }
 
-  @Test(
-    "law 10: a damaged file is repaired by the load that meets it, which delivers what was carried over",
-    arguments: [true, false])
-  func repairedWhileLooking(apart: Bool) async throws {
+  @Test("law 10: a damaged file is repaired by the load that meets it, which delivers what was carried over")
+  func repairedWhileLooking() async throws {
     let first = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("kept") })
     let url = try #require(URL(string: Self.url))
     _ = await first.outline(url)
@@ -155,7 +153,7 @@ struct LawsOfTroubleTests {
     let down = ScriptedTransport { _, _ throws(DataServiceError) in
       throw DataServiceError(.refused, "down")
     }
-    let fixture = try ServiceFixture(store: first.store, transport: down) { $0.keepsStoreApart = apart }
+    let fixture = try ServiceFixture(store: first.store, transport: down)
     #expect(await fixture.outline(url, policy: .storedOnly) == ["stored(kept)"])
     #expect(fixture.warnings.map(\.kind) == [.corrupt])
     #expect(fixture.warnings.first?.message.contains("1 response was carried over") == true)
@@ -164,14 +162,13 @@ struct LawsOfTroubleTests {
     await fixture.service.close()
   }
 
-  @Test(arguments: [true, false])
-  func `law 10: a look-up in the middle of an exchange repairs a damaged file too`(apart: Bool) async throws {
+  @Test func `law 10: a look-up in the middle of an exchange repairs a damaged file too`() async throws {
     let first = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("kept") })
     let url = try #require(URL(string: Self.url))
     _ = await first.outline(url)
     await first.service.close()
     try damageIndex(of: first.store)
-    let fixture = try ServiceFixture(store: first.store) { $0.keepsStoreApart = apart }
+    let fixture = try ServiceFixture(store: first.store)
     let core = fixture.service.core
     let prepared = try core.prepare(DataService.Request(url), policy: .storedThenFresh)
     #expect(try await core.lookup(prepared).rows.count == 1)

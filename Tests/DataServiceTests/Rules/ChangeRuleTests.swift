@@ -72,14 +72,6 @@ import TestTurns
       change(.json(ignoring: pointers), stored, fresh) == expected, "\(pointers), \(stored), \(fresh)")
   }
 
-  @Test(
-    "A path that is no JSON Pointer is named",
-    arguments: [("a", false), ("/a~", false), ("/~2", false), ("/a", true), ("", true)])
-  func invalidPointer(pointer: String, isValid: Bool) {
-    #expect(ChangeRule.json(ignoring: ["/x", pointer]).invalidPointer == (isValid ? nil : pointer))
-    #expect(ChangeRule.bytes.invalidPointer == nil)
-  }
-
   @Test("A document nested too deep is compared by its bytes") func deep() {
     let deep = String(repeating: "[", count: 100_000)
     #expect(change(.json(ignoring: []), deep, deep + " ") == .changed)

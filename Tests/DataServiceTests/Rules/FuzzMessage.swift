@@ -68,15 +68,15 @@ struct FuzzMessage {
   }
 
   private func answerViolation(_ row: StoredResponse) -> String? {
-    var situation = HTTPAnswer.Situation(requestFields: request)
+    var situation = AnswerRule.Situation()
+    situation.requestFields = request
     situation.row = row
     situation.wasConditional = true
     for status in [200, 304, 404, 503] {
       let outcome = HTTPAnswer.decide(status: status, fields: response, situation: situation, now: Self.noon)
       let forbids = CacheControl(fields: request).noStore
       if forbids,
-        outcome == .freshen(unwritten: nil) || outcome == .deliver(.good)
-          || outcome == .deliver(.forHTTPOnly)
+        [.freshened, .replaced, .keptForHTTPOnly].contains(outcome.row)
       {
         return "no-store leads to \(outcome)"
       }

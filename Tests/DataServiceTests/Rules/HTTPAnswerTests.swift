@@ -16,7 +16,7 @@ import TestTurns
     var wasConditional = false
     var isRepeated = false
     var isNoStoreChain = false
-    var outcome: HTTPAnswer.Decision
+    var outcome: AnswerRule.Decision
     var testDescription: String { name }
   }
 
@@ -24,121 +24,138 @@ import TestTurns
   static let noStore: HTTPFields = ["Cache-Control": "no-store"]
 
   static let cases: [Case] = [
-    .init(name: "304", status: 304, row: tagged, wasConditional: true, outcome: .freshen(unwritten: nil)),
+    .init(
+      name: "304", status: 304, row: tagged, wasConditional: true,
+      outcome: .init(.freshByValidation, .freshened)),
     .init(
       name: "304 with no-store", status: 304, response: noStore, row: tagged, wasConditional: true,
-      outcome: .freshen(unwritten: .noStore)),
+      outcome: .init(.freshByValidation, .untouched(.noStore))),
     .init(
       name: "304 to a no-store request", status: 304, request: noStore, row: tagged, wasConditional: true,
-      outcome: .freshen(unwritten: .noStore)),
+      outcome: .init(.freshByValidation, .untouched(.noStore))),
     .init(
       name: "304 behind a no-store redirect", status: 304, row: tagged, wasConditional: true,
-      isNoStoreChain: true, outcome: .freshen(unwritten: .noStore)),
+      isNoStoreChain: true, outcome: .init(.freshByValidation, .untouched(.noStore))),
     .init(
       name: "304 with Vary: *", status: 304, response: ["Vary": "*"], row: tagged, wasConditional: true,
-      outcome: .freshen(unwritten: .vary)),
+      outcome: .init(.freshByValidation, .untouched(.vary))),
     .init(
       name: "HEAD with Vary: *", status: 200, response: ["Vary": "*"], method: .head, row: tagged,
-      outcome: .deliver(.no(.vary))),
+      outcome: .init(.fresh, .untouched(.vary))),
     .init(
       name: "304 with another tag", status: 304, response: ["ETag": "\"b\""], row: tagged,
-      wasConditional: true, outcome: .repeatUnconditional),
+      wasConditional: true, outcome: .init(.repeatUnconditional, .untouched(.status))),
     .init(
       name: "the same, repeated", status: 304, response: ["ETag": "\"b\""], row: tagged, wasConditional: true,
-      isRepeated: true, outcome: .protocolFailure),
-    .init(name: "304, row gone", status: 304, wasConditional: true, outcome: .repeatUnconditional),
-    .init(name: "304 unasked", status: 304, outcome: .protocolFailure),
+      isRepeated: true, outcome: .init(.protocolFailure, .untouched(.status))),
+    .init(
+      name: "304, row gone", status: 304, wasConditional: true,
+      outcome: .init(.repeatUnconditional, .untouched(.status))),
+    .init(name: "304 unasked", status: 304, outcome: .init(.protocolFailure, .untouched(.status))),
     .init(
       name: "304 to the caller's condition", status: 304, request: ["If-None-Match": "\"x\""],
-      outcome: .deliver(.no(.status))),
-    .init(name: "206 unasked", status: 206, outcome: .protocolFailure),
+      outcome: .init(.fresh, .untouched(.status))),
+    .init(name: "206 unasked", status: 206, outcome: .init(.protocolFailure, .untouched(.status))),
     .init(
       name: "206 to the caller's Range", status: 206, request: ["Range": "bytes=0-1"],
-      outcome: .deliver(.no(.status))),
-    .init(name: "200", status: 200, row: tagged, wasConditional: true, outcome: .deliver(.good)),
+      outcome: .init(.fresh, .untouched(.status))),
+    .init(name: "200", status: 200, row: tagged, wasConditional: true, outcome: .init(.fresh, .replaced)),
     .init(
       name: "404 max-age", status: 404, response: ["Cache-Control": "max-age=9"], row: tagged,
-      wasConditional: true, outcome: .deliver(.forHTTPOnly)),
+      wasConditional: true, outcome: .init(.fresh, .keptForHTTPOnly)),
     .init(
-      name: "503 within stale-if-error", status: 503, row: tagged, wasConditional: true, outcome: .serveStale),
+      name: "503 within stale-if-error", status: 503, row: tagged, wasConditional: true,
+      outcome: .init(.fresh, .untouched(.status))),
     .init(
       name: "500 within stale-if-error", status: 500, row: tagged, wasConditional: true,
-      outcome: .serveStale),
-    .init(name: "503 with nothing stored", status: 503, outcome: .deliver(.no(.notStorable))),
+      outcome: .init(.fresh, .untouched(.status))),
+    .init(name: "503 with nothing stored", status: 503, outcome: .init(.fresh, .untouched(.notStorable))),
     .init(
       name: "503 without stale-if-error", status: 503, row: ["Cache-Control": "max-age=5"],
-      outcome: .deliver(.no(.notStorable))),
-    .init(name: "429", status: 429, row: tagged, outcome: .deliver(.no(.notStorable))),
+      outcome: .init(.fresh, .untouched(.notStorable))),
+    .init(name: "429", status: 429, row: tagged, outcome: .init(.fresh, .untouched(.notStorable))),
     .init(
       name: "HEAD that agrees", status: 200, response: ["ETag": "\"a\""], method: .head, row: tagged,
-      outcome: .deliverAndFreshen),
+      outcome: .init(.fresh, .freshenedByHead)),
     .init(
-      name: "HEAD without validators", status: 200, method: .head, row: tagged, outcome: .deliverAndFreshen),
+      name: "HEAD without validators", status: 200, method: .head, row: tagged,
+      outcome: .init(.fresh, .freshenedByHead)),
     .init(
       name: "HEAD with another tag", status: 200, response: ["ETag": "\"b\""], method: .head, row: tagged,
-      outcome: .deliverAndInvalidate),
+      outcome: .init(.fresh, .invalidatedByHead)),
     .init(
       name: "HEAD with another length", status: 200, response: ["Content-Length": "5"], method: .head,
-      row: tagged, outcome: .deliverAndInvalidate),
+      row: tagged, outcome: .init(.fresh, .invalidatedByHead)),
     .init(
       name: "HEAD with the stored length", status: 200, response: ["Content-Length": "4"], method: .head,
-      row: tagged, outcome: .deliverAndFreshen),
+      row: tagged, outcome: .init(.fresh, .freshenedByHead)),
     .init(
       name: "HEAD with no-store", status: 200, response: noStore, method: .head, row: tagged,
-      outcome: .deliver(.no(.noStore))),
+      outcome: .init(.fresh, .untouched(.noStore))),
     .init(
       name: "HEAD, no-store request", status: 200, method: .head, request: noStore, row: tagged,
-      outcome: .deliver(.no(.noStore))),
+      outcome: .init(.fresh, .untouched(.noStore))),
     .init(
       name: "HEAD behind a no-store redirect", status: 200, method: .head, row: tagged, isNoStoreChain: true,
-      outcome: .deliver(.no(.noStore))),
-    .init(name: "HEAD with nothing stored", status: 200, method: .head, outcome: .deliver(.no(.method))),
-    .init(name: "HEAD 404", status: 404, method: .head, row: tagged, outcome: .deliver(.no(.method))),
-    .init(name: "HEAD 199", status: 199, method: .head, row: tagged, outcome: .deliver(.no(.method))),
-    .init(name: "HEAD 201", status: 201, method: .head, row: tagged, outcome: .deliver(.no(.method))),
+      outcome: .init(.fresh, .untouched(.noStore))),
+    .init(
+      name: "HEAD with nothing stored", status: 200, method: .head,
+      outcome: .init(.fresh, .untouched(.method))),
+    .init(
+      name: "HEAD 404", status: 404, method: .head, row: tagged, outcome: .init(.fresh, .untouched(.method))),
+    .init(
+      name: "HEAD 199", status: 199, method: .head, row: tagged, outcome: .init(.fresh, .untouched(.method))),
+    .init(
+      name: "HEAD 201", status: 201, method: .head, row: tagged, outcome: .init(.fresh, .untouched(.method))),
     .init(
       name: "HEAD, the row is a 404", status: 200, method: .head, row: tagged, rowStatus: 404,
-      outcome: .deliver(.no(.method))),
+      outcome: .init(.fresh, .untouched(.method))),
     .init(
-      name: "HEAD 503 within stale-if-error", status: 503, method: .head, row: tagged, outcome: .serveStale),
-    .init(name: "POST", status: 200, method: .post, outcome: .deliver(.no(.method))),
-    .init(name: "POST marked as a read", status: 200, method: .post, isRead: true, outcome: .deliver(.good)),
+      name: "HEAD 503 within stale-if-error", status: 503, method: .head, row: tagged,
+      outcome: .init(.fresh, .untouched(.status))),
+    .init(name: "POST", status: 200, method: .post, outcome: .init(.fresh, .untouched(.method))),
+    .init(
+      name: "POST marked as a read", status: 200, method: .post, isRead: true,
+      outcome: .init(.fresh, .replaced)),
     .init(
       name: "200 behind a no-store redirect", status: 200, isNoStoreChain: true,
-      outcome: .deliver(.no(.noStore))),
+      outcome: .init(.fresh, .untouched(.noStore))),
     .init(
-      name: "200 to a no-store request", status: 200, request: noStore, outcome: .deliver(.no(.noStore))),
+      name: "200 to a no-store request", status: 200, request: noStore,
+      outcome: .init(.fresh, .untouched(.noStore))),
     .init(
       name: "503 whose time is over", status: 503, row: ["Cache-Control": "max-age=5, stale-if-error=4"],
-      outcome: .deliver(.no(.notStorable))),
+      outcome: .init(.fresh, .untouched(.notStorable))),
     .init(
       name: "503 to a request that rules it out", status: 503, request: ["Cache-Control": "max-age=60"],
-      row: tagged, outcome: .deliver(.no(.notStorable))),
+      row: tagged, outcome: .init(.fresh, .untouched(.notStorable))),
     .init(
       name: "304 with no-store for a status that is understood", status: 304,
       response: ["Cache-Control": "no-store, must-understand"], row: tagged, wasConditional: true,
-      outcome: .freshen(unwritten: nil)),
+      outcome: .init(.freshByValidation, .freshened)),
     .init(
       name: "304 with no-store for one that is not", status: 304,
       response: ["Cache-Control": "no-store, must-understand"], row: tagged, rowStatus: 299,
-      wasConditional: true, outcome: .freshen(unwritten: .noStore)),
+      wasConditional: true, outcome: .init(.freshByValidation, .untouched(.noStore))),
     .init(
       name: "304, row gone, repeated", status: 304, wasConditional: true, isRepeated: true,
-      outcome: .protocolFailure),
+      outcome: .init(.protocolFailure, .untouched(.status))),
     .init(
       name: "304 to both conditions", status: 304, request: ["If-None-Match": "\"x\""], row: tagged,
-      wasConditional: true, outcome: .freshen(unwritten: nil)),
+      wasConditional: true, outcome: .init(.freshByValidation, .freshened)),
     .init(
       name: "206 to a condition alone", status: 206, request: ["If-None-Match": "\"x\""],
-      outcome: .protocolFailure),
+      outcome: .init(.protocolFailure, .untouched(.status))),
     .init(
       name: "HEAD 304", status: 304, method: .head, row: tagged, wasConditional: true,
-      outcome: .freshen(unwritten: nil)),
+      outcome: .init(.freshByValidation, .freshened)),
   ]
 
   @Test("The answer decides what is delivered and what is written", arguments: cases)
   func table(_ test: Case) {
-    var situation = HTTPAnswer.Situation(method: test.method, requestFields: test.request)
+    var situation = AnswerRule.Situation()
+    situation.method = test.method
+    situation.requestFields = test.request
     situation.row = test.row.map { Rule.row(status: test.rowStatus, $0) }
     situation.isRead = test.isRead
     situation.wasConditional = test.wasConditional

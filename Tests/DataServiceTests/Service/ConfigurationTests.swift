@@ -6,7 +6,6 @@ import Testing
   @Test func `what nobody has changed is as the documentation says`() {
     let configuration = DataService.Configuration()
     #expect(configuration.finishesAfterDeadline)
-    #expect(configuration.keepsStoreApart)
     #expect(configuration.tier == nil)
     #expect(configuration.onWarning == nil && configuration.onEvent == nil)
     // docs/launch.md

@@ -18,7 +18,7 @@ import TestTurns
   @Test func `a call that comes too late is handed on, and none behind it is waited for until it is over`()
     async throws
   {
-    let calls = StoreCalls(isApart: true)
+    let calls = StoreCalls()
     let waiting = waiting()
     let mayReturn = Gate()
     let late = Mutex<[Int]>([])
@@ -43,15 +43,6 @@ import TestTurns
     let third = await calls.result(waiting) { 3 }
     #expect(third == 3)
     #expect(late.withLock { $0 } == [1, 2], "what was waited for is not handed on")
-  }
-
-  @Test func `a store that is not kept apart is called at once, on this thread`() async {
-    let calls = StoreCalls(isApart: false)
-    let made = Mutex(0)
-    calls.perform { made.withLock { $0 += 1 } }
-    #expect(made.withLock { $0 } == 1)
-    let result = await calls.result(waiting()) { made.withLock { $0 + 1 } }
-    #expect(result == 2 && clock.pendingDelays == [])
   }
 
   @Test func `what the store answers too late is handed on, and what it answers in time is not`() async {

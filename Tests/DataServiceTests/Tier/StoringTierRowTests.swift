@@ -52,7 +52,7 @@ import TestTurns
 
   @Test func `a load that begins on the network's thread, as a preload's do, stores it too`() async throws {
     let tier = try await FakeTier.with("body", at: url)
-    let machine = try Machine(tier, configure: { $0.keepsStoreApart = true }) {
+    let machine = try Machine(tier) {
       (_, _) throws(DataServiceError) in throw DataServiceError(.offline, "no network")
     }
     let (service, url) = (machine.fixture.service, url)

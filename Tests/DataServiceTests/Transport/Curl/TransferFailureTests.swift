@@ -252,7 +252,7 @@
         (true, ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]),
       ] {
         for name in variables {
-          let used = options.proxyInForce(isSecure: isSecure) { $0 == name ? "http://p" : nil }
+          let used = options.proxyInForce(isSecure: isSecure) { "\($0)" == name ? "http://p" : nil }
           #expect(used?.url == (read.contains(name) ? "http://p" : nil), "\(name), secure: \(isSecure)")
         }
         #expect(options.proxyInForce(isSecure: isSecure) { _ in "" } == nil, "secure: \(isSecure)")
@@ -262,9 +262,9 @@
       options.proxy = "http://p"
       #expect(options.proxyInForce(isSecure: false) { _ in nil }?.exceptions == "")
       for name in ["no_proxy", "NO_PROXY"] {
-        let past = options.proxyInForce(isSecure: false) { $0 == name ? "a.test" : nil }
+        let past = options.proxyInForce(isSecure: false) { "\($0)" == name ? "a.test" : nil }
         #expect(past?.url == "http://p" && past?.exceptions == "a.test", "\(name)")
-        #expect(options.proxyInForce(isSecure: false) { $0 == name ? "*" : nil } == nil, "\(name)")
+        #expect(options.proxyInForce(isSecure: false) { "\($0)" == name ? "*" : nil } == nil, "\(name)")
       }
       options.unixSocket = "/run/x"
       #expect(options.proxyInForce(isSecure: false) { _ in "http://p" } == nil)
