@@ -116,6 +116,7 @@ import TestTurns
       "changeRule": apart("it compares two answers") { $0.changeRule = .notModified },
       "acceptedMediaTypes": apart("what it refuses is never stored") { $0.acceptedMediaTypes = ["a/b"] },
       "acceptedStatuses": apart("what it refuses is never stored") { $0.acceptedStatuses = 200...404 },
+      "maxStale": apart("it says what is used, not what is stored") { $0.maxStale = .seconds(1) },
       "onlineWait": apart("it says how long a load waits") { $0.onlineWait = .seconds(1) },
       "yieldsToOthers": apart("it says who asks, not who answers") { $0.yieldsToOthers = true },
       // Enumerated by themselves.

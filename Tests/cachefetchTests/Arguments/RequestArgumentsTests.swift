@@ -95,7 +95,7 @@ import TestTurns
       (["-d", "@/nowhere/geheim-not"], "no such file"), (["--resolve", "h:1"], "HOST:PORT:ADDRESS"),
       (["--ignore-path", "a"], "JSON Pointer"), (["--ignore-path", "/nested~2t"], "JSON Pointer"),
       (["--ignore-path", "/a~"], "JSON Pointer"), (["--ignore-path", "/a", "--ignore-path", "#/a"], "“#/a”"),
-      (["--cacert", "/nowhere"], "cannot be read"),
+      (["--cacert", "/nowhere", "https://a/"], "cannot be read"),
       (["-x", "ftp://geheim:geheim@p"], "“ftp” is not supported"), (["-x", "http://"], "names no proxy"),
       (["-x", ":3128"], "names no proxy"), (["--account", "a\nb"], "--account “a^Jb” has a line break"),
       (["--tag", "ok", "--tag", "a\u{9B}b"], "--tag “a<U+009B>b” has a line break or another control"),

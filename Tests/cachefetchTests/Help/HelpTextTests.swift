@@ -36,7 +36,7 @@ import TestTurns
       let isModelled = HelpText.model(of: option, for: verb) != nil
       let isListed =
         isModelled
-        ? shared.contains(option.short.map { "-\($0)" } ?? option.spelling) : own.contains(option.usage)
+        ? shared.contains(option.short.map { "-\($0)" } ?? option.spelling) : own.contains("\(option.usage)\n") || own.contains("\(option.usage) ")
       #expect(isListed == option.verbs.contains(VerbSet(verb)), "\(option.spelling)")
     }
   }
