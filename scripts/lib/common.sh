@@ -42,6 +42,7 @@ unpack_server() {
   shift
   say "unpacking $program below .build/servers, for tests and benchmarks alone: no service is started or enabled"
   archives=$(mktemp -d)
+  mkdir -p "$unpacked"
   for package; do
     (cd "$archives" && apt-get download -q -o APT::Sandbox::User=root "$package" >&2) || continue
     dpkg-deb -x "$archives/${package}"_*.deb "$unpacked"
