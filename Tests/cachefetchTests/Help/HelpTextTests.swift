@@ -34,9 +34,9 @@ import TestTurns
     let shared = Set(page.dropFirst(own.count).split { " ,\n".contains($0) }.map(String.init))
     for option in Option.table where option.name != .newFleetKey {
       let isModelled = HelpText.model(of: option, for: verb) != nil
+      let isOwn = own.contains("\(option.usage)\n") || own.contains("\(option.usage) ")
       let isListed =
-        isModelled
-        ? shared.contains(option.short.map { "-\($0)" } ?? option.spelling) : own.contains("\(option.usage)\n") || own.contains("\(option.usage) ")
+        isModelled ? shared.contains(option.short.map { "-\($0)" } ?? option.spelling) : isOwn
       #expect(isListed == option.verbs.contains(VerbSet(verb)), "\(option.spelling)")
     }
   }
