@@ -129,7 +129,7 @@ extension Option {
     json doctor | print JSON Lines: one object per finding
     json | print JSON Lines: one object per delivery
     output | write the body to FILE, replaced as a whole; - is standard output, even if it is a terminal
-    fail preload | exit with 22, not 3 or 4, if a status is 400 or more
+    fail preload | exit with 22, not 4, if a status of 400 or more is all there was
     fail watch | exit with 22 at the first status of 400 or more that is no outage (408, 429, 5xx)
     fail | if the status is 400 or more, do not print that body; exit with 3 if a stored one was delivered, else with 22
     fail-with-body | like --fail, but print the body

@@ -22,7 +22,7 @@ extension ExitStatus {
       .httpFailure, .get,
       "--one, --fail, --fail-with-body or -o is given, and a status of 400 or more is all there was"
     ),
-    (.httpFailure, .preload, "--fail is given and a status is 400 or more"),
+    (.httpFailure, .preload, "--fail is given, and a status of 400 or more is all there was"),
     (.httpFailure, .watch, "--fail is given and the server answered with a status of 400 or more"),
     (.usage, .all, "bad usage"), (.badData, .preload, "the list or the plan is malformed"),
     (.badData, .import, "the file cannot be read, or is not a copy whose every byte is right"),
