@@ -166,8 +166,11 @@ struct ArgumentParser {
       if word.option.verbs.contains(VerbSet(verb)) {
         given.append(word.given)
       } else if !(word.isBeforeVerb && VerbSet.asking.contains(VerbSet(verb)) && word.option.isAliased) {
-        throw UsageError(
-          "\(word.written) does not apply to \(verb.rawValue)", "see cachefetch help \(verb.rawValue)")
+        let remedy =
+          word.isBeforeVerb && word.option.isAliased
+          ? "leave it out, or write \\cachefetch if it comes from an alias"
+          : "see cachefetch help \(verb.rawValue)"
+        throw UsageError("\(word.written) does not apply to \(verb.rawValue)", remedy)
       }
     }
     // `-q` and `-v` are one choice.

@@ -111,7 +111,7 @@ struct VerbSet: OptionSet, Sendable, Hashable {
   /// Verbs that open the store.
   static let storing = VerbSet.all.subtracting(.help)
   /// Verbs that change nothing.
-  static let asking: VerbSet = [.list, .show, .stats, .explain, .diff, .doctor]
+  static let asking: VerbSet = [.list, .show, .stats, .explain, .diff, .doctor, .completions, .help]
   /// Verbs that combine the outcomes of several loads.
   static let combining: VerbSet = [.get, .preload]
   /// Verbs that name a request but only look it up.

@@ -8,6 +8,8 @@ struct GetArguments {
   var lines: [DeliveryLine]
   var policy: PolicyChoice
   var print = PrintMode.both
+  /// Whether `--one` prints one body of each URL, in the order of the arguments.
+  var isAlone = false
   var form: DeliveryPrinter.Form
   /// The text that `-w` prints after each URL.
   var writeOut: WriteOut?
@@ -43,7 +45,7 @@ struct GetArguments {
     if let text = arguments.text(.print), let mode = PrintMode(rawValue: text) {
       print = mode
     } else if form.isOne {
-      print = .last
+      (print, isAlone) = (.last, true)
     }
     if let format = arguments.text(.writeOut) { writeOut = try WriteOut(argument: format) }
     if policy == .storedOnly { namedStore = arguments.text(.store) }
@@ -57,7 +59,7 @@ struct GetArguments {
       for index in requests.indices { requests[index].yieldsToOthers = true }
     }
     parallel = arguments.count(.parallel)
-    let idle = [OptionName.maxAge, .maxStale, .offline, .pin, .tag].filter(arguments.has)
+    let idle = [OptionName.maxAge, .maxStale, .pin, .tag].filter(arguments.has)
     if let request = requests.first, !request.method.isSafe, !request.isRead, let option = idle.first {
       unstored =
         "\(request.method.rawValue) is not stored, so that --\(option.rawValue) has no effect; write --read if the "

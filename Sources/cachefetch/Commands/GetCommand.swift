@@ -191,12 +191,17 @@ final class GetCommand {
       states[index].outcome.storedStatus = stored.status
     }
     // The fresh body must not be shown, perhaps an error page, so the held one is the newest that may be.
+    if printer.withholds(response), states[index].stored == nil { try noteTooOld(index) }
     if printer.withholds(response), try showHeld(of: index) {
       printer.showHeading(delivery, plan.lines[index])
     } else if verdict == .print, !leavesOut(response) {
       try showWhole(delivery, response, change, of: index)
     } else {
       if plan.print != .none, plan.print != .stored { printer.showHeading(delivery, plan.lines[index]) }
+      // The file has these bytes already.
+      if printer.wasFileWritten, !printer.withholds(response) {
+        states[index].transfer?.note(printed: delivery, isAlone: true)
+      }
       try skip(delivery, response, of: index)
     }
     states[index].held = nil
@@ -241,27 +246,36 @@ final class GetCommand {
   private func takeFailure(_ error: DataServiceError, _ delivery: Delivery, of index: Int) throws(OutputError)
   {
     try showHeld(of: index)
-    printer.say(error, delivery, as: plan.lines[index])
+    printer.say(error, delivery, as: plan.lines[index], standIn: standIn(index))
     if plan.form.isJSON,
       PrintRule.failure(plan.print, wasStoredPrinted: states[index].hasPrinted) == .print
     {
       try printer.showFailure(delivery, as: plan.lines[index])
       states[index].hasPrinted = true
     }
-    if let limit = plan.requests[index].maxStale, states[index].stored == nil {
-      var any = plan.requests[index]
-      any.maxStale = nil
-      if let old = try queue.stored(any) {
-        diagnostics.say(
-          "\(plan.lines[index].url): what is stored is from \(Words.age(old.age)), older than --max-stale "
-            + "\(Words.elapsed(limit)) allows")
-      }
-    }
+    if states[index].stored == nil, plan.policy != .storedOnly { try noteTooOld(index) }
     // Standard output has heads only where it has bodies; the file of `-o` takes no response of this status.
     let showsHead = plan.form.includesHead && !plan.form.isJSON && plan.form.file == nil
     if showsHead, plan.print != .none, plan.policy == .http, plan.isOnlyIfCached, error.kind == .notStored {
       try printer.showHead(HeadText.gatewayTimeout)
     }
+  }
+
+  /// What a pipe's or a file's reader has in place of a fresh response.
+  private func standIn(_ index: Int) -> String? {
+    guard states[index].wasStoredPrinted else { return nil }
+    if let name = plan.form.file?.name { return "“\(name)” has the stored response" }
+    return plan.form.isOne ? "the stored response is printed instead" : nil
+  }
+
+  /// Says where something is stored that `--max-stale` does not let stand in.
+  private func noteTooOld(_ index: Int) throws(OutputError) {
+    guard plan.requests[index].maxStale != nil else { return }
+    var any = plan.requests[index]
+    any.maxStale = nil
+    guard let old = try queue.stored(any) else { return }
+    diagnostics.say(
+      "\(plan.lines[index].url): what is stored is from \(Words.age(old.age)), older than --max-stale allows")
   }
 
   /// The load has ended, so the held delivery is the newest.
@@ -279,7 +293,7 @@ final class GetCommand {
     }
   }
 
-  private var takesTurns: Bool { plan.form.isOne && states.count > 1 }
+  private var takesTurns: Bool { plan.isAlone && states.count > 1 }
 
   /// Says what is left to say of a load that has ended.
   private func finish(_ index: Int) throws(OutputError) {
@@ -314,7 +328,9 @@ final class GetCommand {
         ? "another host answered in its place, as captive portals do" : "answered \(status)"
     if printer.leavesFile(response), let name = plan.form.file?.name {
       states[index].outcome.leavesFile = true
-      let content = printer.wasFileWritten ? "has the stored response" : "is left as it is"
+      let content =
+        printer.wasFileWritten
+        ? "has the stored response" : InputFile.isThere(name) ? "is left as it is" : "is not written"
       diagnostics.say("\(line.url): \(answer); “\(name)” \(content)")
     } else if printer.withholds(response) {
       states[index].outcome.leavesFile = true
@@ -333,6 +349,7 @@ final class GetCommand {
 
   /// Explains why a successful load printed nothing.
   private func sayLeftOut(of index: Int) {
+    if case .failure = states[index].outcome.end { return }
     switch plan.print {
     case .fresh:
       diagnostics.say(
@@ -358,7 +375,9 @@ final class GetCommand {
     do throws(BodyError) {
       let count = try printer.show(delivery, response, as: plan.lines[index])
       states[index].hasPrinted = true
-      if !printer.withholds(response) { states[index].transfer?.note(printed: delivery) }
+      if !printer.withholds(response) {
+        states[index].transfer?.note(printed: delivery, isAlone: plan.form.file != nil)
+      }
       if case .stored = delivery {
         states[index].wasStoredPrinted = !printer.withholds(response)
       } else if let count {

@@ -196,7 +196,8 @@ extension StoreCommands {
   /// - Returns: How many.
   @discardableResult private func endPauses() async throws(DataServiceError) -> Int {
     var origins: [String] = []
-    for operand in arguments.operands {
+    // doctor names an origin, which is a URL.
+    for operand in arguments.operands + arguments.texts(.pause) {
       if let url = try? NormalisedURL(operand) { origins.append(url.origin) }
     }
     let hosts = [arguments.text(.host), arguments.text(.pause)].compactMap { $0?.lowercased() }

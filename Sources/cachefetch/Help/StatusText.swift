@@ -23,7 +23,10 @@ extension ExitStatus {
       "--one, --fail, --fail-with-body or -o is given, and a status of 400 or more is all there was"
     ),
     (.httpFailure, .preload, "--fail is given, and a status of 400 or more is all there was"),
-    (.httpFailure, .watch, "--fail is given and the server answered with a status of 400 or more"),
+    (
+      .httpFailure, .watch,
+      "--fail is given and the server answered with a status of 400 or more that is no outage"
+    ),
     (.usage, .all, "bad usage"), (.badData, .preload, "the list or the plan is malformed"),
     (.badData, .import, "the file cannot be read, or is not a copy whose every byte is right"),
     (

@@ -16,7 +16,7 @@ struct DeliveryPrinter {
     var failsOnStatus = false
     /// `--fail`: the body of such a response is not printed.
     var hidesFailedBody = false
-    /// `--one`: one body on standard output, and nothing that is an error.
+    /// `--one`: nothing on standard output that is an error; one body, unless `--print` says otherwise.
     var isOne = false
     /// `-o FILE`; `-o -` is `insistsOnBytes`.
     var file: ReplacedFile?
@@ -39,7 +39,7 @@ struct DeliveryPrinter {
         file = path == "-" ? nil : try ReplacedFile(path)
       }
       // With these it changes the exit status alone.
-      isOne = arguments.has(.one) && !arguments.has(.print) && !isJSON && file == nil
+      isOne = arguments.has(.one) && !isJSON && file == nil
       if isJSON, arguments.has(.include) {
         throw UsageError(
           "--json and -i cannot be combined", "leave -i out: --json has the headers in \"fields\"")
@@ -78,12 +78,12 @@ struct DeliveryPrinter {
     return form.isJSON ? try showLine(delivery, response, line) : try showBody(delivery, response)
   }
 
-  /// Reports a failure on standard error.
-  func say(_ error: DataServiceError, _ delivery: Delivery, as line: DeliveryLine) {
+  /// Reports a failure on standard error, and what stands in.
+  func say(_ error: DataServiceError, _ delivery: Delivery, as line: DeliveryLine, standIn: String? = nil) {
     if diagnostics.terminal.isError, !diagnostics.isQuiet {
       showHeading(delivery, line)
     } else {
-      diagnostics.say(error, of: line)
+      diagnostics.say(error, of: line, standIn: standIn)
     }
   }
 

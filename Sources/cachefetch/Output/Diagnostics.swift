@@ -81,8 +81,10 @@ struct Diagnostics: Sendable {
   }
 
   /// Reports a load's failure, unless it repeats a warning about the store.
-  func say(_ error: DataServiceError, of line: DeliveryLine) {
-    let text = Self.joined(error.message, error.advice)
+  ///
+  /// - Parameter standIn: What is there in place of a fresh response.
+  func say(_ error: DataServiceError, of line: DeliveryLine, standIn: String? = nil) {
+    let text = Self.joined(Self.joined(error.message, error.advice), standIn)
     if warned.contains(text) { return }
     // One line for one cause: the store and then the network ran out of descriptors.
     if error.remedy == .descriptors, warned.contains(Remedy.descriptors.text) {

@@ -100,6 +100,8 @@ final class PreloadReport {
     let url = url(of: step)
     if let error {
       diagnostics.say("\(url): \(Diagnostics.joined(error.message, error.advice))")
+    } else if step.isLeftOut, diagnostics.isQuiet {
+      diagnostics.say(StepLine.text(step, url: url))
     } else if !isJSON, !showsBar || step.isLeftOut {
       // On a terminal the bar stands for those that went well.
       clear()

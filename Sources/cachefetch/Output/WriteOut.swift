@@ -66,10 +66,10 @@ struct WriteOut: Sendable, Equatable {
       self.delivery = delivery
     }
 
-    /// Notes that a delivery's body was printed.
-    mutating func note<Value>(printed delivery: DataService.Delivery<Value>) {
+    /// Notes that a delivery's body was printed; `isAlone` where it takes the place of another, as in a file.
+    mutating func note<Value>(printed delivery: DataService.Delivery<Value>, isAlone: Bool) {
       let kind = if case .stored = delivery { "stored" } else { "fresh" }
-      printed = printed == "none" || printed == kind ? kind : "both"
+      printed = printed == "none" || printed == kind || isAlone ? kind : "both"
     }
 
     mutating func take(_ error: DataServiceError) {
@@ -175,7 +175,8 @@ struct WriteOut: Sendable, Equatable {
   ) -> String {
     let head = transfer.head
     // The server's word: 0 where it was asked and did not answer.
-    let status = transfer.error.map { $0.status ?? 0 } ?? head?.status ?? 0
+    let wasAsked = transfer.error.map { $0.kind != .paused && $0.kind != .notStored } ?? false
+    let status = transfer.error?.status ?? (wasAsked ? 0 : head?.status ?? 0)
     switch variable {
     case .contentType: return head?.fields["Content-Type"] ?? ""
     case .delivery: return transfer.delivery

@@ -91,14 +91,15 @@ import TestTurns
   @Test func `what an alias of get chooses is no matter to a verb that changes nothing`() throws {
     for verb in ["list", "show", "stats", "explain", "diff", "doctor"] {
       let operands = ["show", "explain", "diff"].contains(verb) ? ["http://a/"] : []
-      let words = ["-1", "--stale-ok", "--print", "last", "--max-stale", "1d", verb] + operands
+      let words = ["-1", "--stale-ok", "--print", "last", "--max-stale", "1d", "-Z", "3", verb] + operands
       #expect(try ArgumentParser.parse(words).options.isEmpty, "\(verb)")
       #expect(
         failure([verb, "-1"] + operands)?.line
           == "-1 does not apply to \(verb); see cachefetch help \(verb)")
     }
     for words in [["rm", "http://a/"], ["preload", "http://a/"], ["watch", "http://a/"], ["sign-out"]] {
-      let line = "-1 does not apply to \(words[0]); see cachefetch help \(words[0])"
+      let line =
+        "-1 does not apply to \(words[0]); leave it out, or write \\cachefetch if it comes from an alias"
       #expect(failure(["-1"] + words)?.line == line)
     }
     // It is no part of what an alias chooses.

@@ -69,6 +69,37 @@ import TestTurns
     #expect(try await said("-1", "--max-stale", "0s") == "000 none 4")
   }
 
+  @Test func `beside --print it is no error that is printed either`() async throws {
+    let (shell, origin) = try await filled()
+    origin.answer(.status(404, "gone"))
+    for (mode, text) in [("both", "one"), ("stored", "one"), ("fresh", ""), ("changed", ""), ("last", "one")]
+    {
+      let run = try await shell.run("-1", "--print", mode, origin.url)
+      #expect(run.outputText == text && run.status == 3, "\(mode) \(run.exit)")
+    }
+    origin.answer(.ok("two"))
+    #expect(
+      try await shell.run("-1", "--print", "both", origin.url, origin.url + "/2").outputText == "onetwotwo")
+  }
+
+  @Test func `a line says what stands in, in a pipe too`() async throws {
+    let (shell, origin) = try await filled()
+    origin.answer(.status(503, "busy"))
+    let printed = try await shell.run(["-1"] + Self.patient + [origin.url])
+    #expect(printed.errorText.hasSuffix("; the stored response is printed instead\n"), "\(printed.errorText)")
+    let words = ["-1", "--stale-ok", "-o", "out", "-w", "%{printed} %{http_code}"] + Self.patient
+    let file = try await shell.run(words + [origin.url])
+    #expect(file.errorText.hasSuffix("; “out” has the stored response\n") && file.status == 0)
+    #expect(file.outputText == "stored 503")
+    origin.answer(.ok("one", ["ETag": "\"1\""]))
+    #expect(try await shell.run(words + [origin.url]).outputText == "fresh 200")
+    origin.answer(.status(404, "gone"))
+    let nothing = try await shell.run("-o", "none", origin.url + "/new")
+    #expect(nothing.errorText.hasSuffix("answered 404 Not Found; “none” is not written\n"))
+    let old = try await shell.run("-1", "--max-stale", "0s", origin.url)
+    #expect(old.status == 22 && old.errorText.contains("older than --max-stale allows"), "\(old.errorText)")
+  }
+
   @Test func `with several URLs the bodies come in the order of the arguments`() async throws {
     let shell = try Shell()
     let last = Gate()

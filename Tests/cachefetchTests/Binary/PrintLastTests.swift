@@ -60,7 +60,7 @@ import TestTurns
     // Where nothing is stored the file is not made.
     let nothing = try await shell.run(words + ["-o", "none", origin.url + "/2"])
     #expect(
-      nothing.status == 22 && nothing.errorText.contains("“none” is left as it is"), "\(nothing.errorText)")
+      nothing.status == 22 && nothing.errorText.contains("“none” is not written"), "\(nothing.errorText)")
     #expect(!shell.store.folder.contains("none"))
     #expect(try await shell.run(words + [origin.url]).outputText == "gone")
   }

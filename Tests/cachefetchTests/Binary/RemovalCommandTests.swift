@@ -127,6 +127,9 @@ import TestTurns
     let ended = try await shell.run("rm", "--pause", host, "--json")
     #expect(ended.outputText == "{\"removed\":0,\"pauses_ended\":1}\n")
     #expect(ended.errorText == "cachefetch: a pause is over: it asks again\n")
+    _ = try await shell.run("--retry", "0", "--print", "none", origin.url + "/busy")
+    let byURL = try await shell.run("rm", "--pause", origin.url, "--json")
+    #expect(byURL.outputText == "{\"removed\":0,\"pauses_ended\":1}\n")
     #expect(try await shell.run("list").lines.count == 1)
   }
 
