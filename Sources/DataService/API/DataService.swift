@@ -51,7 +51,7 @@ public final class DataService: Sendable {
   package var hasJustFollowed: Bool { core.hasJustFollowed }
 
   /// Ends every load with `closed`, waits for what is being written, and closes the store. Loads begun later fail.
-  public func close() async {
+  @concurrent public func close() async {
     let error = DataServiceError(.closed, "the service was closed")
     core.close(with: error)
     core.endObservers()

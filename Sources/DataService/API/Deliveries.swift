@@ -62,7 +62,7 @@ extension DataService {
 
     deinit { state.withLock { $0.isOver ? nil : $0.load }?.cancel() }
 
-    func next() async -> Delivery<Value>? {
+    @concurrent func next() async -> Delivery<Value>? {
       if Task.isCancelled {
         // Nothing is begun for a task that is cancelled.
         cancel()
