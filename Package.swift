@@ -132,7 +132,9 @@ if let chosenTests {
 
 // The same strictness for every target but the examples, which are as a user's are.
 for target in package.targets where target.type != .system && !target.isExample {
-  let features = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
+  let features = [
+    "ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility", "NonisolatedNonsendingByDefault",
+  ]
   target.swiftSettings = features.map { .enableUpcomingFeature($0) }
   if isPortable { target.swiftSettings?.append(.define("PORTABLE")) }
 }

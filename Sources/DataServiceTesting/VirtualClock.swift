@@ -62,7 +62,7 @@ public final class VirtualClock: Timekeeper {
     return timer
   }
 
-  package nonisolated(nonsending) func letStoreRest(until hasAnswered: @Sendable () -> Bool) async {
+  package func letStoreRest(until hasAnswered: @Sendable () -> Bool) async {
     var tries = 40
     while !hasAnswered(), tries > 0 {
       try? await Task.sleep(for: .milliseconds(1))

@@ -107,6 +107,29 @@ import TestTurns
     #expect(witness.onMain == [])
   }
 
+  @MainActor @Test func `what is awaited on the main actor is looked up and decoded elsewhere`() async throws
+  {
+    #expect(Witness.isOnMain)
+    let witness = Witness()
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("news") })
+    let (service, story) = (fixture.service, try request("story"))
+    _ = try await service.response(for: story) { _ in witness.note("fresh response") }
+    // A stored response is decoded on the thread that has looked it up.
+    _ = try await service.response(for: story, policy: .storedOnly) { _ in witness.note("stored response") }
+    for await _ in service.deliveries(
+      for: story, policy: .storedOnly, decode: { _ in witness.note("deliveries") })
+    {}
+    for await _ in service.live(story, decode: { _ in witness.note("live") }) { break }
+    let body = DataService.BodyStream(length: nil) { () async throws(DataServiceError) -> Data? in
+      witness.note("body")
+      return nil
+    }
+    for try await _ in body {}
+    #expect(try await body.next() == nil)
+    #expect(witness.parts == ["body", "deliveries", "fresh response", "live", "stored response"])
+    #expect(witness.onMain == [])
+  }
+
   @MainActor @Test
   func `a plan of ten thousand steps, cancelled on the main actor, is begun and cancelled elsewhere`()
     async throws

@@ -110,7 +110,7 @@ package final class FakeTier: Sendable {
 
   fileprivate func findings() -> [TierFinding] { state.withLock { $0.findings } }
 
-  nonisolated(nonsending) fileprivate func ask(
+  fileprivate func ask(
     _ question: TierQuestion, by host: TierHost?
   ) async -> TierReply {
     if let wait = state.withLock({ $0.whileAsked }) { await wait() }
@@ -146,7 +146,7 @@ package final class FakeTier: Sendable {
     }
   }
 
-  nonisolated(nonsending) fileprivate func offer(_ offer: TierOffer) async -> TierOffered {
+  fileprivate func offer(_ offer: TierOffer) async -> TierOffered {
     if let wait = state.withLock({ $0.whileOffered }) { await wait() }
     return state.withLock { state in
       if let reason = state.silence ?? state.refusal { return .refused(because: reason) }
@@ -188,7 +188,7 @@ package final class FakeTier: Sendable {
     }
   }
 
-  nonisolated(nonsending) fileprivate func signOut(_ account: String) async -> Bool {
+  fileprivate func signOut(_ account: String) async -> Bool {
     if let wait = state.withLock({ $0.whileSignedOut }) { await wait() }
     return state.withLock { state in
       guard state.silence == nil else { return false }
@@ -243,28 +243,28 @@ private final class FakeTierEngine: SecondTier {
     tier.attach(to: host)
   }
 
-  nonisolated(nonsending) func ask(_ question: TierQuestion) async -> TierReply {
+  func ask(_ question: TierQuestion) async -> TierReply {
     if isClosed.load(ordering: .relaxed) { return .silent(because: "closed") }
     return await tier.ask(question, by: host.withLock { $0 })
   }
 
-  nonisolated(nonsending) func body(of row: TierRow, for question: TierQuestion) async -> Data? {
+  func body(of row: TierRow, for question: TierQuestion) async -> Data? {
     tier.body(for: question)
   }
 
-  nonisolated(nonsending) func offer(_ offer: TierOffer) async -> TierOffered { await tier.offer(offer) }
+  func offer(_ offer: TierOffer) async -> TierOffered { await tier.offer(offer) }
 
-  nonisolated(nonsending) func invalidate(_ question: TierQuestion) async -> Bool {
+  func invalidate(_ question: TierQuestion) async -> Bool {
     tier.invalidate(question)
   }
 
-  nonisolated(nonsending) func pause(_ milliseconds: Int64, _ question: TierQuestion) async {
+  func pause(_ milliseconds: Int64, _ question: TierQuestion) async {
     tier.pause(milliseconds, question)
   }
 
-  nonisolated(nonsending) func signOut(_ account: String) async -> Bool { await tier.signOut(account) }
+  func signOut(_ account: String) async -> Bool { await tier.signOut(account) }
 
-  nonisolated(nonsending) func examine() async -> [TierFinding] { tier.findings() }
+  func examine() async -> [TierFinding] { tier.findings() }
 
   func close() { isClosed.store(true, ordering: .relaxed) }
 }

@@ -15,7 +15,7 @@ package struct InTurn: SuiteTrait, TestTrait, TestScoping {
   package var serially: Self { Self(isSerial: true) }
 
   package func provideScope(
-    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
   ) async throws {
     // Of a suite as a whole nothing runs; its cases come here one by one.
     guard testCase != nil else { return try await function() }

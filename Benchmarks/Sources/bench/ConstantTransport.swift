@@ -1,5 +1,6 @@
 import CacheStore
 import DataService
+import Synchronization
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -19,16 +20,19 @@ struct ConstantTransport: Transport {
       version: "1.1", status: 200, reason: "OK",
       fields: ["Content-Type": "application/json", "ETag": "\"1\"", "Cache-Control": "no-cache"],
       body: DataService.BodyStream(length: Int64(body.count)) { () async throws(DataServiceError) -> Data? in
-        await once.take()
+        once.take()
       })
   }
 
-  private actor Once {
-    private var body: Data?
-    init(_ body: Data) { self.body = body }
+  /// Locked: an actor would be one more thread to go to and come back from.
+  private final class Once: Sendable {
+    private let body: Mutex<Data?>
+    init(_ body: Data) { self.body = Mutex(body) }
     func take() -> Data? {
-      defer { body = nil }
-      return body
+      body.withLock { body in
+        defer { body = nil }
+        return body
+      }
     }
   }
 }

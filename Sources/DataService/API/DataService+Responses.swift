@@ -13,7 +13,7 @@ extension DataService {
   ///   - policy: Which answer is wanted. The default gives the fresh one three seconds where one is stored.
   ///   - progress: Told of the bytes received, at most every 50 ms, on a thread of the service's.
   /// - Throws: The failure that the policy leaves.
-  public func response(
+  @concurrent public func response(
     for request: Request, policy: FetchPolicy = .freshElseStored(),
     progress: (@Sendable (TransferProgress) -> Void)? = nil
   ) async throws(DataServiceError) -> Response<Data> {
@@ -29,7 +29,7 @@ extension DataService {
   ///   - decode: Makes the value; runs on the thread that asked for the response or on one of the service's. An answer
   ///     that it refuses is thrown as `undecodable` and replaces nothing.
   /// - Throws: The failure that the policy leaves.
-  public func response<Value: Sendable>(
+  @concurrent public func response<Value: Sendable>(
     for request: Request, policy: FetchPolicy = .freshElseStored(),
     progress: (@Sendable (TransferProgress) -> Void)? = nil,
     decode: @escaping @Sendable (Response<Data>) throws -> Value
@@ -46,7 +46,7 @@ extension DataService {
   ///   - policy: Which answer is wanted.
   ///   - progress: Told of the bytes received, at most every 50 ms, on a thread of the service's.
   /// - Throws: The failure that the policy leaves.
-  public func response<Value: Decodable & Sendable>(
+  @concurrent public func response<Value: Decodable & Sendable>(
     for request: Request, as type: Value.Type, decoder: JSONDecoder = .init(),
     policy: FetchPolicy = .freshElseStored(), progress: (@Sendable (TransferProgress) -> Void)? = nil
   ) async throws(DataServiceError) -> Response<Value> {

@@ -6,7 +6,9 @@ extension DataService {
   /// ``StoredEntry/usedAt`` for the newest use.
   /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
   ///   `closed` after ``close()``.
-  public func entries(_ selection: EntrySelection = .all) async throws(DataServiceError) -> [StoredEntry] {
+  @concurrent public func entries(_ selection: EntrySelection = .all) async throws(DataServiceError)
+    -> [StoredEntry]
+  {
     try await storeOperation { (store) throws(CacheStoreError) in try await store.entries(selection) }
   }
 
@@ -30,7 +32,7 @@ extension DataService {
   /// - Throws: `invalidRequest` for a request whose answers are never stored, `tooLarge` for a body over the request's
   ///   limit, `store` where it cannot be stored (its message says why), `corrupt` where the store is damaged and cannot
   ///   be repaired, `signedOut` where the account is signed out meanwhile, `closed` after ``close()``.
-  @discardableResult public func store(
+  @concurrent @discardableResult public func store(
     _ body: Data, for request: Request, fields: HTTPFields = [:], receivedAt: Date? = nil
   ) async throws(DataServiceError) -> Kept {
     try await core.seed(body, for: request, fields: fields, receivedAt: receivedAt)
@@ -42,7 +44,9 @@ extension DataService {
   /// - Returns: How many were removed.
   /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
   ///   `closed` after ``close()``.
-  @discardableResult public func remove(_ selection: EntrySelection) async throws(DataServiceError) -> Int {
+  @concurrent @discardableResult public func remove(_ selection: EntrySelection)
+    async throws(DataServiceError) -> Int
+  {
     let started = core.timekeeper.startMark
     core.outdateExchanges(where: selection.maySelect)
     return try await storeOperation { (store) throws(CacheStoreError) in
@@ -63,7 +67,9 @@ extension DataService {
   /// - Returns: How many were pinned.
   /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
   ///   `closed` after ``close()``.
-  @discardableResult public func unpin(_ selection: EntrySelection) async throws(DataServiceError) -> Int {
+  @concurrent @discardableResult public func unpin(_ selection: EntrySelection) async throws(DataServiceError)
+    -> Int
+  {
     try await storeOperation { (store) throws(CacheStoreError) in try await store.unpin(selection) }
   }
 
@@ -71,7 +77,7 @@ extension DataService {
   /// - Returns: How many had it.
   /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
   ///   `closed` after ``close()``.
-  @discardableResult public func untag(
+  @concurrent @discardableResult public func untag(
     _ selection: EntrySelection, _ tag: String
   ) async throws(DataServiceError) -> Int {
     try await storeOperation { (store) throws(CacheStoreError) in try await store.untag(selection, tag) }
@@ -85,7 +91,7 @@ extension DataService {
   /// - Returns: How many were marked.
   /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
   ///   `closed` after ``close()``.
-  @discardableResult public func invalidate(
+  @concurrent @discardableResult public func invalidate(
     _ selection: EntrySelection
   ) async throws(DataServiceError) -> Int {
     let started = core.timekeeper.startMark
@@ -98,7 +104,8 @@ extension DataService {
   /// The limits set in the store itself, which take precedence over the configuration's, and the limits in force.
   /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
   ///   `closed` after ``close()``.
-  public func limits() async throws(DataServiceError) -> (own: StoreLimits, inForce: StoreLimits) {
+  @concurrent public func limits() async throws(DataServiceError) -> (own: StoreLimits, inForce: StoreLimits)
+  {
     do throws(CacheStoreError) {
       return try await core.store.limits()
     } catch {
@@ -114,7 +121,9 @@ extension DataService {
   /// - Returns: How many stored responses were removed.
   /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
   ///   `closed` after ``close()``.
-  @discardableResult public func setLimits(_ limits: StoreLimits) async throws(DataServiceError) -> Int {
+  @concurrent @discardableResult public func setLimits(_ limits: StoreLimits) async throws(DataServiceError)
+    -> Int
+  {
     try await storeOperation { (store) throws(CacheStoreError) in try await store.setLimits(limits) }
   }
 
@@ -122,7 +131,7 @@ extension DataService {
   /// - Returns: How many were still in force.
   /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
   ///   `closed` after ``close()``.
-  @discardableResult public func endPauses(
+  @concurrent @discardableResult public func endPauses(
     where condition: @escaping @Sendable (StoredPause) -> Bool
   ) async throws(DataServiceError) -> Int {
     let now = core.timekeeper.startMark
@@ -134,7 +143,7 @@ extension DataService {
   /// The pauses (`Retry-After`) that are still in force.
   /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
   ///   `closed` after ``close()``.
-  public func pauses() async throws(DataServiceError) -> [StoredPause] {
+  @concurrent public func pauses() async throws(DataServiceError) -> [StoredPause] {
     let now = core.timekeeper.startMark
     return try await storeOperation { (store) throws(CacheStoreError) in try await store.pauses(at: now) }
   }
@@ -150,7 +159,9 @@ extension DataService {
   /// - Throws: `store`, naming the process that still holds bytes, where they cannot be removed; `corrupt` where the
   ///   store is damaged and cannot be repaired; `closed` after ``close()``; `invalidRequest` for `.automatic`, which
   ///   names no account.
-  @discardableResult public func signOut(_ account: Account) async throws(DataServiceError) -> Bool {
+  @concurrent @discardableResult public func signOut(_ account: Account) async throws(DataServiceError)
+    -> Bool
+  {
     guard case .named(let name) = account.kind else {
       throw DataServiceError(
         .invalidRequest, "an automatic account cannot be signed out",
@@ -197,7 +208,7 @@ extension DataService {
   ///   - request: The request.
   ///   - policy: A policy whose age or deadline the explanation goes by; the verdicts are of every policy all the same.
   /// - Throws: `invalidRequest`, and `store`, `corrupt` or `closed` where the store cannot be read.
-  public func explain(
+  @concurrent public func explain(
     _ request: Request, policy: FetchPolicy? = nil
   ) async throws(DataServiceError) -> Explanation {
     try await core.explain(request, policy: policy)
@@ -237,7 +248,7 @@ extension DataService {
   /// - Returns: How many were removed here, and the number of requests whose invalidation the tier did not confirm.
   /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
   ///   `closed` after ``close()``.
-  @discardableResult public func removeFromFleet(
+  @concurrent @discardableResult public func removeFromFleet(
     _ selection: EntrySelection
   ) async throws(DataServiceError) -> FleetRemoval {
     var keys = try await entries(selection).map(\.key)

@@ -1,4 +1,3 @@
-internal import Guards
 public import PlatformFoundation
 
 extension DataService {
@@ -13,7 +12,7 @@ extension DataService {
     /// A failure is a delivery, so that nothing is thrown.
     public typealias Failure = Never
 
-    let begin: @Sendable (_ sink: @escaping @Sendable (LoadOutput<Value>) -> Void) -> Load
+    let begin: @Sendable (Port<Value>) -> Void
 
     /// Takes the deliveries one after the other.
     public struct AsyncIterator: AsyncIteratorProtocol {
@@ -38,124 +37,17 @@ extension DataService {
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(iteration: Iteration(begin: begin)) }
   }
 
-  /// One iteration: the load, and its unread deliveries.
+  /// One iteration, which cancels its load when it is released: the port is the load's too.
   final class Iteration<Value: Sendable>: Sendable {
-    private struct State {
-      var load: Load?
-      var isOver = false
-      var hasBegun = false
-      var ready: [Delivery<Value>] = []
-      var waiting: UnsafeContinuation<Delivery<Value>?, Never>?
+    private let begin: @Sendable (Port<Value>) -> Void
+    private let port = Port<Value>()
 
-      mutating func takeReady() -> (isReady: Bool, delivery: Delivery<Value>?) {
-        if !ready.isEmpty { return (true, ready.removeFirst()) }
-        return (isOver, nil)
-      }
-    }
+    init(begin: @escaping @Sendable (Port<Value>) -> Void) { self.begin = begin }
 
-    private let begin: @Sendable (_ sink: @escaping @Sendable (LoadOutput<Value>) -> Void) -> Load
-    private let state = Guarded(State())
+    deinit { port.leave() }
 
-    init(begin: @escaping @Sendable (_ sink: @escaping @Sendable (LoadOutput<Value>) -> Void) -> Load) {
-      self.begin = begin
-    }
-
-    deinit { state.withLock { $0.isOver ? nil : $0.load }?.cancel() }
-
-    func next() async -> Delivery<Value>? {
-      if Task.isCancelled {
-        // Nothing is begun for a task that is cancelled.
-        cancel()
-      } else {
-        beginOnce()
-        // The stored delivery is nearly always there already, and so is the end after it.
-        let (isReady, delivery) = takeReady()
-        if isReady { return await finished(delivery) }
-      }
-      let delivery = await withTaskCancellationHandler {
-        await withUnsafeContinuation { continuation in
-          let (isReady, delivery) = take(orKeep: continuation)
-          if isReady { continuation.resume(returning: delivery) }
-        }
-      } onCancel: {
-        cancel()
-      }
-      return await finished(delivery)
-    }
-
-    /// Passes a delivery on; the end only once the load's writes are over.
-    private func finished(_ delivery: Delivery<Value>?) async -> Delivery<Value>? {
-      if delivery == nil { await state.withLock { $0.load }?.finished() }
-      return delivery
-    }
-
-    private func takeReady() -> (isReady: Bool, delivery: Delivery<Value>?) {
-      state.withLock { $0.takeReady() }
-    }
-
-    private func beginOnce() {
-      let isFirst = state.withLock { state in
-        defer { state.hasBegun = true }
-        return !state.hasBegun
-      }
-      guard isFirst else { return }
-      let load = begin { [weak self] output in self?.take(output) }
-      state.withLock { $0.load = load }
-    }
-
-    private func take(
-      orKeep continuation: UnsafeContinuation<Delivery<Value>?, Never>
-    ) -> (isReady: Bool, Delivery<Value>?) {
-      state.withLock { state in
-        let taken = state.takeReady()
-        if !taken.isReady { state.waiting = continuation }
-        return taken
-      }
-    }
-
-    private func take(_ output: LoadOutput<Value>) {
-      switch output {
-      case .delivery(let delivery):
-        let waiting = state.withLock { state -> UnsafeContinuation<Delivery<Value>?, Never>? in
-          guard !state.isOver else { return nil }
-          if state.waiting == nil { state.ready.append(delivery) }
-          defer { state.waiting = nil }
-          return state.waiting
-        }
-        waiting?.resume(returning: delivery)
-      case .end:
-        end()
-      }
-    }
-
-    /// Ends the load, and drops its unread deliveries (law 11).
-    private func cancel() {
-      state.withLock { $0.load }?.cancel()
-      end(dropping: true)
-    }
-
-    private func end(dropping: Bool = false) {
-      // Released outside the lock, since a `deinit` may run the caller's code.
-      let (waiting, _) = state.withLock { state in
-        defer {
-          state.isOver = true
-          state.waiting = nil
-          if dropping {
-            state.ready = []
-            state.hasBegun = true
-          }
-        }
-        return (state.waiting, dropping ? state.ready : [])
-      }
-      waiting?.resume(returning: nil)
-    }
+    @concurrent func next() async -> Delivery<Value>? { await port.next(beginning: begin) }
   }
-}
-
-/// What a load's sink is given: deliveries in order, then the end of the deliveries.
-enum LoadOutput<Value: Sendable>: Sendable {
-  case delivery(DataService.Delivery<Value>)
-  case end
 }
 
 // Deliveries made by hand: for previews, tests of a model, stand-ins for the service. The elements are passed on
@@ -163,10 +55,10 @@ enum LoadOutput<Value: Sendable>: Sendable {
 extension DataService.Deliveries {
   /// A sequence of these deliveries, the same for every iteration.
   public init(_ deliveries: [DataService.Delivery<Value>]) {
-    self.init(begin: { sink in
-      for delivery in deliveries { sink(.delivery(delivery)) }
-      sink(.end)
-      return DataService.Load(task: LoadByHand(nil))
+    self.init(begin: { port in
+      for delivery in deliveries { port.deliver(delivery) }
+      port.end()
+      port.finish()
     })
   }
 
@@ -178,22 +70,31 @@ extension DataService.Deliveries {
     Source.Element == DataService.Delivery<Value>, Source.Failure == Never,
     Source.AsyncIterator: SendableMetatype
   {
-    self.init(begin: { sink in
+    self.init(begin: { port in
       let task = Task {
-        for await delivery in make() { sink(.delivery(delivery)) }
-        sink(.end)
+        for await delivery in make() { port.deliver(delivery) }
+        port.end()
+        port.finish()
       }
-      return DataService.Load(task: LoadByHand(task))
+      let load = LoadByHand(task, port)
+      if !port.begin(load) { load.cancel() }
     })
   }
 }
 
-/// The load behind hand-made deliveries. It stores nothing, so nothing remains to await at its end.
-private final class LoadByHand: AnyLoad {
-  private let task: Task<Void, Never>?
-  init(_ task: Task<Void, Never>?) { self.task = task }
+/// The load behind hand-made deliveries. It stores nothing, so it is over where it is cancelled.
+private final class LoadByHand<Value: Sendable>: AnyLoad {
+  private let task: Task<Void, Never>
+  private weak let port: Port<Value>?
+  init(_ task: Task<Void, Never>, _ port: Port<Value>) {
+    self.task = task
+    self.port = port
+  }
   var request: PreparedRequest? { nil }
-  func cancel() { task?.cancel() }
+  func cancel() {
+    task.cancel()
+    port?.finish()
+  }
   func finished() async {}
   func stop(with error: DataServiceError) { cancel() }
 }
@@ -262,10 +163,8 @@ extension DataService {
     _ request: Request, policy: FetchPolicy, form: ValueForm<Value>,
     progress: (@Sendable (TransferProgress) -> Void)? = nil
   ) -> Deliveries<Value> {
-    Deliveries { [core] sink in
-      core.load(
-        request, policy: policy, form: form, on: .inline, progress: progress,
-        deliver: { sink(.delivery($0)) }, ended: { sink(.end) })
+    Deliveries { [core] port in
+      _ = core.load(request, policy: policy, form: form, to: port, progress: progress)
     }
   }
 }

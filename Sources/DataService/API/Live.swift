@@ -46,7 +46,7 @@ final class LiveIteration<Value: Sendable>: Sendable {
 
   deinit { feed.end() }
 
-  func next() async -> DataService.Delivery<Value>? {
+  @concurrent func next() async -> DataService.Delivery<Value>? {
     guard !Task.isCancelled else {
       feed.end()
       return nil

@@ -91,12 +91,12 @@ final class AccountGeneration: Sendable {
 extension AccountGeneration {
   /// Learns which account this is, if it has a row, so that a sign-out from now on is noticed.
   /// - Returns: Whether the store has answered.
-  @discardableResult nonisolated(nonsending) func learnInTime() async -> Bool {
+  @discardableResult func learnInTime() async -> Bool {
     await waiting.result { () async throws(CacheStoreError) in try await self.learn() } != nil
   }
 
   /// Throws `signedOut` if the account was signed out meanwhile: its answer is not delivered, stored or not.
-  nonisolated(nonsending) func checkSignOut() async throws(DataServiceError) {
+  func checkSignOut() async throws(DataServiceError) {
     guard !account.isEmpty, hasBegun else { return }
     let isRevoked = await waiting.result { () async throws(CacheStoreError) -> Bool in
       // The row may have been made, and be gone again, before this exchange has learnt of it.
@@ -108,7 +108,7 @@ extension AccountGeneration {
   }
 
   /// The failure to publish: that the account was signed out, if it was, so that no load falls back on what is stored.
-  nonisolated(nonsending) func unlessSignedOut(_ failure: DataServiceError) async -> DataServiceError {
+  func unlessSignedOut(_ failure: DataServiceError) async -> DataServiceError {
     guard ![.signedOut, .closed, .cancelled].contains(failure.kind) else { return failure }
     do throws(DataServiceError) { try await checkSignOut() } catch { return error }
     return failure

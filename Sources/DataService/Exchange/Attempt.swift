@@ -9,7 +9,7 @@ struct Attempt {
 
   /// Runs one attempt. If the answer depends on stored bytes that are gone, it asks the origin for the whole
   /// response.
-  nonisolated(nonsending) func complete(
+  func complete(
     mayHavePartialBody: Bool
   ) async throws(DataServiceError) -> CompletedExchange {
     // Truncated downloads are rare, and looking for one takes a switch to another thread.
@@ -31,7 +31,7 @@ struct Attempt {
   // MARK: - Request and verdict
 
   /// Sends one request, follows its redirects, and judges, receives and stores the final answer.
-  nonisolated(nonsending) private func request(
+  private func request(
     validating row: Box<StoredResponse>?, resuming resumption: Resumption?, isRepeated: Bool
   ) async throws(DataServiceError) -> ExchangeStep {
     let hops = Hops(exchange: exchange)
@@ -75,7 +75,7 @@ struct Attempt {
     }
   }
 
-  nonisolated(nonsending) private func verdict(
+  private func verdict(
     on response: TransportResponse, at arrival: Hops.Arrival, validating row: Box<StoredResponse>?,
     isRepeated: Bool
   ) async -> AnswerRule.Decision {
@@ -103,7 +103,7 @@ struct Attempt {
 
   /// Whether the stored row came from the same host, so that a temporary redirect to it is normal. True if nothing is
   /// stored, since there is no row to protect.
-  nonisolated(nonsending) private func rowCameFrom(_ url: NormalisedURL) async -> Bool {
+  private func rowCameFrom(_ url: NormalisedURL) async -> Bool {
     var row = exchange.candidate
     if row == nil, let pending = exchange.plan.pendingLookup {
       // The store had not answered when the exchange began, so ask it again. If it still does not answer, protect the
@@ -123,7 +123,7 @@ struct Attempt {
   // MARK: - Body and commit
 
   /// Collects the body, a long one in the store if it may be stored, and commits the row.
-  nonisolated(nonsending) private func receive(
+  private func receive(
     _ response: TransportResponse, of head: Answer, row: AnswerRule.Row, from arrival: Hops.Arrival,
     resuming: Resumption.Resumed?
   ) async throws(DataServiceError) -> ExchangeStep {

@@ -9,7 +9,7 @@ struct Attempts {
   /// Runs attempts, with the retries that ``RetryRule`` grants and, with `onlineWait`, for as long as there is no
   /// network.
   /// - Parameter preflight: The store's knowledge before the first attempt; later attempts look it up again.
-  nonisolated(nonsending) func run(
+  func run(
     knowing preflight: ResponseStore.Preflight?
   ) async throws(DataServiceError) -> CompletedExchange {
     let clock = core.timekeeper
@@ -86,7 +86,7 @@ struct Attempts {
     return prepared.isRepeatable || error.kind.isBeforeSending && !exchange.hasBeenAnswered
   }
 
-  nonisolated(nonsending) private func wait(
+  private func wait(
     for delay: Duration, before result: Result<CompletedExchange, DataServiceError>
   ) async throws(DataServiceError) {
     try exchange.stopWriting()
@@ -110,7 +110,7 @@ struct Attempts {
   }
 
   /// Records the pause that the responder asked for, here and for the fleet.
-  nonisolated(nonsending) private func recordPause(
+  private func recordPause(
     for length: Duration, after result: Result<CompletedExchange, DataServiceError>,
     in pauses: OriginPauses
   ) async {

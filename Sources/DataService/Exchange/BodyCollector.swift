@@ -92,7 +92,7 @@ struct BodyCollector {
   /// Reads the stream to its end, or until the body has to be delivered as a stream.
   ///
   /// If the stream fails, the bytes received so far are stored if a later download can resume from them.
-  nonisolated(nonsending) mutating func collect(_ stream: DataService.BodyStream)
+  mutating func collect(_ stream: DataService.BodyStream)
     async throws(DataServiceError) -> Collected
   {
     do throws(DataServiceError) {
@@ -117,7 +117,7 @@ struct BodyCollector {
     }
   }
 
-  nonisolated(nonsending) private mutating func collectAll(_ stream: DataService.BodyStream)
+  private mutating func collectAll(_ stream: DataService.BodyStream)
     async throws(DataServiceError) -> Collected
   {
     if let unfinished { await compareBeginning(of: unfinished) }
@@ -164,7 +164,7 @@ struct BodyCollector {
   }
 
   /// Adds a piece to the pending bytes. A full chunk is committed only when more bytes follow it.
-  nonisolated(nonsending) private mutating func take(_ piece: Data) async {
+  private mutating func take(_ piece: Data) async {
     var rest = piece
     while isStoring, pending.count + rest.count > chunkBytes {
       let missing = chunkBytes - pending.count
@@ -176,7 +176,7 @@ struct BodyCollector {
   }
 
   /// Starts committing the pending bytes as a chunk, after waiting until fewer than two commits are running.
-  nonisolated(nonsending) private mutating func commitPending() async {
+  private mutating func commitPending() async {
     await settleCommits(leaving: Self.chunksUnderWay - 1)
     guard isStoring else { return }
     if unfinished == nil, let open {
@@ -195,7 +195,7 @@ struct BodyCollector {
   }
 
   /// Waits for the oldest running commits. When one fails, its chunk and all later ones become pending again.
-  nonisolated(nonsending) private mutating func settleCommits(leaving count: Int = 0) async {
+  private mutating func settleCommits(leaving count: Int = 0) async {
     while underWay.count > count, let commit = underWay.first {
       do throws(CacheStoreError) {
         try await commit.wait(waiting)
@@ -216,7 +216,7 @@ struct BodyCollector {
   }
 
   /// Compares the beginning of a resumed body, which is stored already.
-  nonisolated(nonsending) private mutating func compareBeginning(of unfinished: UnfinishedBody) async {
+  private mutating func compareBeginning(of unfinished: UnfinishedBody) async {
     for number in 0..<chunkCount where isSameAsPrevious && !Task.isCancelled {
       let found = await waiting.result { [chunk] () async throws(CacheStoreError) in
         try await chunk(number, unfinished)
@@ -227,7 +227,7 @@ struct BodyCollector {
 
   /// Compares a chunk with the stored body's next bytes, which may be in chunks of other lengths: a download that was
   /// resumed is.
-  nonisolated(nonsending) private mutating func compare(_ chunk: Data) async {
+  private mutating func compare(_ chunk: Data) async {
     guard isSameAsPrevious else { return }
     var rest = chunk
     while !rest.isEmpty {
@@ -282,7 +282,7 @@ private struct ChunkCommit: Sendable {
   }
 
   /// Returns once the chunk is committed; throws `busy` if the store exceeds the time limit.
-  nonisolated(nonsending) func wait(_ waiting: StoreWaiting) async throws(CacheStoreError) {
+  func wait(_ waiting: StoreWaiting) async throws(CacheStoreError) {
     guard let outcome = await waiting.value(of: outcome) else { throw StoreWaiting.gaveUp }
     try outcome.get()
   }

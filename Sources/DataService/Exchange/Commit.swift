@@ -18,7 +18,7 @@ struct Commit {
   // MARK: - A new row
 
   /// Replaces the row.
-  nonisolated(nonsending) func replace(
+  func replace(
     _ answer: Answer, _ collected: BodyCollector.Collected
   ) async throws(DataServiceError) -> ExchangeStep {
     guard exchange.beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
@@ -111,7 +111,7 @@ struct Commit {
   // MARK: - The same row, confirmed
 
   /// Merges a 304 into the row and delivers the stored body.
-  nonisolated(nonsending) func freshen(
+  func freshen(
     by notModified: Answer, row: AnswerRule.Row
   ) async throws(DataServiceError) -> ExchangeStep {
     guard let stored = exchange.candidate else { return .askAgain(because: Self.rowIsGone) }
@@ -167,7 +167,7 @@ struct Commit {
   }
 
   /// Merges a 304 into the tier's row, and stores both in one.
-  nonisolated(nonsending) private func freshenFromTier(
+  private func freshenFromTier(
     _ merged: Answer, by notModified: Answer, _ stored: StoredResponse, row: AnswerRule.Row
   ) async throws(DataServiceError) -> ExchangeStep {
     var answer = merged
@@ -193,7 +193,7 @@ struct Commit {
   }
 
   /// Handles a row that changed during the exchange: a newer row is the answer; a missing one means asking again.
-  nonisolated(nonsending) private func newerRow(
+  private func newerRow(
     _ notModified: Answer
   ) async throws(DataServiceError) -> ExchangeStep {
     let prepared = exchange.prepared
@@ -221,8 +221,7 @@ struct Commit {
 
   /// Freshens or invalidates the stored response after an answer to HEAD (RFC 9111 section 4.3.5).
   /// - Returns: Whether the row was written.
-  nonisolated(nonsending) func freshenByHead(_ answer: Answer, row: AnswerRule.Row) async -> DataService.Kept
-  {
+  func freshenByHead(_ answer: Answer, row: AnswerRule.Row) async -> DataService.Kept {
     guard let stored = exchange.candidate else { return .no(.method) }
     let done = await core.commitWaiting.result {
       [self] () async throws(CacheStoreError) -> DataService.Kept in
@@ -260,7 +259,7 @@ struct Commit {
   /// Hands a write over to be committed with others, and waits for it like ``bounded(isStored:_:)`` but without a task
   /// of its own.
   /// - Returns: `nil` if the store cannot take the write this way.
-  nonisolated(nonsending) private func together(
+  private func together(
     _ write: ResponseStore.Write
   ) async -> (Result<ResponseStore.Overwritten, CacheStoreError>?, Task<LateWrite, Never>?)? {
     typealias Done = Result<ResponseStore.Overwritten, CacheStoreError>
@@ -279,7 +278,7 @@ struct Commit {
 
   /// Runs a queued write and waits for it within the time limit of a delivery. The returned task gives what became of
   /// the write.
-  nonisolated(nonsending) private func bounded<Value: Sendable>(
+  private func bounded<Value: Sendable>(
     isStored: @escaping @Sendable (Value) -> Bool,
     _ write: @escaping @Sendable () async throws(CacheStoreError) -> Value
   ) async -> (Result<Value, CacheStoreError>?, Task<LateWrite, Never>?) {

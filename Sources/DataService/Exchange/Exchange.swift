@@ -272,7 +272,7 @@ final class Exchange: Sendable {
   /// The reason why some load refuses the answer, because of its status or because its decoder rejects the body;
   /// `nil` if all accept it. One refusal keeps the stored row for all loads, since a decoder knows best what a good
   /// answer is (law 5).
-  nonisolated(nonsending) func refusal(of answer: Answer) async -> DataService.KeptReason? {
+  func refusal(of answer: Answer) async -> DataService.KeptReason? {
     let waiters = closeToNewLoads() + state.withLock { $0.judges }
     // A variant for `http` only does not replace the last good response, so no load needs to accept it.
     let isRefused = answer.isGood && !waiters.allSatisfy { $0.takes(status: answer.head.status) }
@@ -300,7 +300,7 @@ final class Exchange: Sendable {
   }
 
   /// Applies the loads' wishes to a row that another exchange has stored.
-  nonisolated(nonsending) func applyWishes(to row: StoredResponse) async {
+  func applyWishes(to row: StoredResponse) async {
     let (isPinned, tags) = wishes
     guard isPinned && !row.isPinned || !tags.isEmpty else { return }
     let done = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in

@@ -2,10 +2,6 @@ internal import CacheStore
 internal import Guards
 
 /// The work of an exchange, read downwards: the lease, a question to the tier, the attempts, the result.
-///
-/// Its functions, and those of what it calls, are `nonisolated(nonsending)` and stay on the caller's executor.
-/// Otherwise each call and return would look up the task's executor preference: about two hundred instructions, sixty
-/// times per exchange.
 struct ExchangeRun {
   let exchange: Exchange
   private var core: ServiceCore { exchange.core }
@@ -13,7 +9,7 @@ struct ExchangeRun {
   private var turn: TierTurn { TierTurn(exchange: exchange) }
 
   /// Runs the exchange and publishes its result.
-  nonisolated(nonsending) func run() async {
+  func run() async {
     exchange.tell(.began)
     var mayStoreTierRow = true
     do throws(DataServiceError) {
@@ -48,7 +44,7 @@ struct ExchangeRun {
   }
 
   /// Ends the lease once a late write is over, and offers the answer if it is in the store by then.
-  nonisolated(nonsending) private func finish(
+  private func finish(
     _ answer: Answer, after write: Task<LateWrite, Never>
   ) async {
     let written = await write.value
@@ -70,7 +66,7 @@ struct ExchangeRun {
   /// Uses the answer of another process that is refreshing the same entry, or asks the origin while holding the
   /// lease. The first step may be one question to the tier.
   /// - Returns: `nil` where the tier's row is all that the loads want.
-  nonisolated(nonsending) private func refresh() async throws(DataServiceError) -> CompletedExchange? {
+  private func refresh() async throws(DataServiceError) -> CompletedExchange? {
     let attempts = Attempts(exchange: exchange)
     guard exchange.plan.isShared else {
       // An unshared request looks nothing up, so it only learns an account that exists.

@@ -42,7 +42,7 @@ struct Hops {
   private var prepared: PreparedRequest { exchange.prepared }
 
   /// Sends the request, with the row's validators, and follows it to the final answer's head.
-  nonisolated(nonsending) func follow(
+  func follow(
     validating row: Box<StoredResponse>?, resuming resumption: Resumption?
   ) async throws(DataServiceError) -> Arrival {
     let original = RedirectRule.Hop(
@@ -106,7 +106,7 @@ struct Hops {
   ///
   /// Called for each hop as soon as its head is here: the change is made, whatever becomes of the body and of
   /// further hops.
-  nonisolated(nonsending) private func invalidate(after response: TransportResponse, to hop: RedirectRule.Hop)
+  private func invalidate(after response: TransportResponse, to hop: RedirectRule.Hop)
     async
   {
     guard !hop.method.isRegisteredAsSafe, !prepared.request.isRead else { return }
@@ -129,7 +129,7 @@ struct Hops {
 
   /// Sends a hop's request. Where no answer comes behind a redirect, the error names the server that redirected, and
   /// where to.
-  nonisolated(nonsending) private func send(
+  private func send(
     _ request: TransportRequest, of chain: Chain
   ) async throws(DataServiceError) -> TransportResponse {
     do throws(DataServiceError) {

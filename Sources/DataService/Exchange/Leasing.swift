@@ -30,7 +30,7 @@ struct Leasing {
     hash = exchange.core.leaseHash(of: exchange.plan.prepared)
   }
 
-  nonisolated(nonsending) func obtain() async throws(DataServiceError) -> Role {
+  func obtain() async throws(DataServiceError) -> Role {
     let began = exchange.core.timekeeper.bootNanoseconds
     var isWaiting = false
     var before: StoredResponse?
@@ -93,7 +93,7 @@ struct Leasing {
 
   /// Tries to take the lease; the outer `nil` means that the file system did not answer in time. The lock file is
   /// opened on a queue, since it may be on a disk or file server that hangs.
-  nonisolated(nonsending) func tryLease() async throws(CacheStoreError) -> Lease?? {
+  func tryLease() async throws(CacheStoreError) -> Lease?? {
     let core = exchange.core
     let waiting = core.lockFileWaiting
     if store.isReadyToLease {
@@ -121,7 +121,7 @@ struct Leasing {
 
   /// Waits until no process holds the lease, or the holder has announced that no row will come.
   /// - Returns: `false` if the wait for the holder timed out.
-  nonisolated(nonsending) private func waitWhileLeased(since began: Int64) async throws(CacheStoreError)
+  private func waitWhileLeased(since began: Int64) async throws(CacheStoreError)
     -> Bool
   {
     var isPrepared = false
@@ -157,7 +157,7 @@ struct Leasing {
   }
 
   /// - Returns: `nil` if the file system does not answer in time.
-  nonisolated(nonsending) private func holder(since began: Int64) async throws(CacheStoreError) -> Holder? {
+  private func holder(since began: Int64) async throws(CacheStoreError) -> Holder? {
     let core = exchange.core
     let found = await core.storeCalls.result(core.lockFileWaiting) {
       [store, hash, clock = core.timekeeper] () -> Result<Holder, CacheStoreError> in
@@ -176,7 +176,7 @@ struct Leasing {
   /// What is stored when the waiting begins, which is not the leader's answer. It is looked up only where the exchange
   /// does not know it.
   /// - Returns: The outer `nil` where the store does not answer: it could not tell the leader's answer either.
-  nonisolated(nonsending) private func storedBefore() async -> StoredResponse?? {
+  private func storedBefore() async -> StoredResponse?? {
     let plan = exchange.plan
     if let candidate = plan.candidate { return .some(candidate) }
     // `isRowKnown` holds after a failed lookup too. Only an account or a preflight shows that the store
@@ -190,7 +190,7 @@ struct Leasing {
 
   /// What is stored now, of the rows that may answer the request; the outer `nil` where the store does not answer before
   /// half of the time is over that is left to the exchange and its loads.
-  nonisolated(nonsending) private func stored() async throws(CacheStoreError) -> StoredResponse?? {
+  private func stored() async throws(CacheStoreError) -> StoredResponse?? {
     let prepared = exchange.plan.prepared
     var waiting = exchange.core.lockFileWaiting
     let left = min(exchange.deadline, exchange.patience ?? .max) - waiting.clock.bootNanoseconds
@@ -206,7 +206,7 @@ struct Leasing {
   }
 
   /// The leader's answer, if a row has come since the waiting began.
-  nonisolated(nonsending) private func followed(
+  private func followed(
     since before: StoredResponse?
   ) async throws(CacheStoreError) -> Answer? {
     guard let row = try await stored() ?? nil, isAnswer(row, since: before), exchange.isFreshEnough(row)

@@ -7,7 +7,7 @@ struct OriginPauses {
   private var prepared: PreparedRequest { exchange.prepared }
 
   /// The store's knowledge that matters before the request is sent.
-  nonisolated(nonsending) func preflight(
+  func preflight(
     knowing known: ResponseStore.Preflight?
   ) async -> ResponseStore.Preflight {
     if let known { return known }
@@ -26,7 +26,7 @@ struct OriginPauses {
   /// Whether an earlier lookup is still waiting for the store; another one would wait too.
   private var isStoreSilent: Bool { exchange.plan.pendingLookup.map { $0.current == nil } ?? false }
 
-  nonisolated(nonsending) private func pause(of url: NormalisedURL) async -> Pause? {
+  private func pause(of url: NormalisedURL) async -> Pause? {
     // Pauses are recorded in the store.
     if isStoreSilent { return nil }
     let found = await core.storeCall { [core, prepared] in
@@ -36,7 +36,7 @@ struct OriginPauses {
   }
 
   /// Throws `paused` if the responder for the URL has asked clients to wait.
-  nonisolated(nonsending) func checkPause(of url: NormalisedURL) async throws(DataServiceError) {
+  func checkPause(of url: NormalisedURL) async throws(DataServiceError) {
     try check(await pause(of: url), of: url)
   }
 
@@ -52,7 +52,7 @@ struct OriginPauses {
   }
 
   /// Records a pause in the store, for all processes that use it.
-  nonisolated(nonsending) func record(_ pause: Pause, of responder: String) async {
+  func record(_ pause: Pause, of responder: String) async {
     let done = await core.commitWaiting.result {
       [core, generation = exchange.generation] () async throws(CacheStoreError) in
       try await generation.with { (id) async throws(CacheStoreError) in

@@ -171,7 +171,7 @@ struct ContentRange: Sendable, Equatable {
 extension Resumption {
   /// The truncated download of this request, if there is one that no other exchange is resuming: with the same key
   /// and variant, from the same URL. A request with a range or a condition of the caller's own resumes none.
-  nonisolated(nonsending) static func find(for exchange: Exchange) async -> Resumption? {
+  static func find(for exchange: Exchange) async -> Resumption? {
     let (core, prepared) = (exchange.core, exchange.prepared)
     guard exchange.plan.isShared, prepared.request.method == .get,
       !prepared.request.connection.isInsecure, !PassThrough.hasRange(prepared.fields),

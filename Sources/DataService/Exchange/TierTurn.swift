@@ -14,7 +14,7 @@ struct TierTurn {
   /// tier's patience, and for a long body no longer than half of what is left until `deadline`, the limit of
   /// the whole exchange.
   /// - Returns: Whether the row is all that the loads want.
-  nonisolated(nonsending) func ask(until deadline: Int64) async -> Bool {
+  func ask(until deadline: Int64) async -> Bool {
     guard let tier = core.tier() else { return false }
     // A `freshOnly` load cannot use a row of the tier, and must not wait for a ticket.
     guard plan.mayFollow else { return keepApart(.policy) }
@@ -55,7 +55,7 @@ struct TierTurn {
 
   /// Ends the exchange where another machine of the fleet was asked to wait (`Retry-After`). The pause then
   /// holds for this one.
-  nonisolated(nonsending) func obeyFleet() async throws(DataServiceError) {
+  func obeyFleet() async throws(DataServiceError) {
     guard core.configuration.tier != nil, let pause = exchange.tier.pause else { return }
     let pauses = OriginPauses(exchange: exchange)
     await pauses.record(pause, of: prepared.responder(of: prepared.url))
@@ -83,7 +83,7 @@ struct TierTurn {
   }
 
   /// The tier's row in the terms of the store, with its body; `nil` where it is of no use here.
-  nonisolated(nonsending) private func usable(
+  private func usable(
     _ found: TierRow, _ tier: any SecondTier, _ question: TierQuestion, until deadline: Int64
   ) async -> StoredResponse? {
     let limit = min(
@@ -113,7 +113,7 @@ struct TierTurn {
 
   /// The body of the tier's row, which did not come with it. At most half of the time that is left goes to
   /// it: the origin needs the rest.
-  nonisolated(nonsending) private func body(
+  private func body(
     of row: TierRow, _ tier: any SecondTier, _ question: TierQuestion, until deadline: Int64
   ) async -> Data? {
     let fetching = Task(executorPreference: core.thread) { await tier.body(of: row, for: question) }
@@ -128,7 +128,7 @@ struct TierTurn {
   }
 
   /// Whether the target was removed here, or made invalid, since the exchange that brought the row (law 8).
-  nonisolated(nonsending) private func isRemoved(_ started: StartMark) async -> Bool {
+  private func isRemoved(_ started: StartMark) async -> Bool {
     // The exchange may have begun without the store's answer. Where that answer had no account's row, nothing
     // was removed.
     if generation.known == nil, !plan.isRowKnown, await !generation.learnInTime() { return true }
@@ -144,7 +144,7 @@ struct TierTurn {
 
   /// Whether the account has been signed out since the exchange began. The answer of the origin then ends
   /// with that failure.
-  nonisolated(nonsending) private func isSignedOut() async -> Bool {
+  private func isSignedOut() async -> Bool {
     do throws(DataServiceError) { try await generation.checkSignOut() } catch { return true }
     return false
   }
@@ -218,7 +218,7 @@ struct TierTurn {
   ///
   /// Runs after the lease ended without a row, so that no follower waits, and takes its own. A process that
   /// starts meanwhile waits for that one, then leads: the row's odd mark says that no exchange brought it.
-  nonisolated(nonsending) func storeRow() async {
+  func storeRow() async {
     let tier = exchange.tier
     guard let row = tier.row?.value, !tier.isStored, plan.row == nil, plan.isRowKnown else { return }
     guard await !isRefused(row) else { return core.trace("not stored: a load refuses it") }
@@ -265,7 +265,7 @@ struct TierTurn {
   }
 
   /// Whether a load refuses the tier's row: one that has left said so, and those that are here are asked.
-  nonisolated(nonsending) private func isRefused(_ row: StoredResponse) async -> Bool {
+  private func isRefused(_ row: StoredResponse) async -> Bool {
     if exchange.tier.isRefused { return true }
     let answer = Answer(row: row, comparedWith: nil)
     return await exchange.refusal(of: answer) != nil
@@ -273,7 +273,7 @@ struct TierTurn {
 
   /// The lease under which the tier's row is stored; `nil` where another process has it. The box is empty if
   /// the store cannot lease: then there are no followers either, and the row is stored without.
-  nonisolated(nonsending) private func leaseForTierRow() async -> Box<Lease?>? {
+  private func leaseForTierRow() async -> Box<Lease?>? {
     let leasing = Leasing(exchange: exchange)
     do throws(CacheStoreError) {
       guard let tried = try await leasing.tryLease(), let lease = tried else { return nil }

@@ -1,14 +1,3 @@
-internal import Synchronization
-
-/// Keeps a callback from starting after `cancel` has returned (law 11).
-final class CallbackGate: Sendable {
-  private let isClosed = Atomic(false)
-
-  func mayCall() -> Bool { !isClosed.load(ordering: .acquiring) }
-
-  func close() { isClosed.store(true, ordering: .releasing) }
-}
-
 /// Limits how often a load reports progress. Pure: the caller passes the clock's reading.
 ///
 /// An early update is held and reported at the end of the interval, so that the last report of a stalled transfer is

@@ -75,9 +75,6 @@ struct LoadState<Value: Sendable> {
   private var isDraining = false
   /// Whether everything is delivered, and committed or abandoned.
   private var hasEnded = false
-  /// Whether the end has been announced, and the callers that wait for it.
-  private var isEndAnnounced = false
-  private var finishers: [UnsafeContinuation<Void, Never>] = []
 
   init(_ machine: LoadMachine) { self.machine = machine }
 
@@ -354,26 +351,11 @@ struct LoadState<Value: Sendable> {
   /// Ends the load where everything is delivered, and committed or abandoned.
   /// - Returns: Whether it has just ended.
   mutating func endIfCommitted() -> Bool {
-    // During a drain the last delivery may have left the outbox without having reached the sink.
+    // During a drain the last delivery may have left the outbox without having reached the port.
     guard machine.hasEnded, exchange == nil, !isMarking, outbox.isEmpty, !isDraining, !hasEnded else {
       return false
     }
     hasEnded = true
     return true
-  }
-
-  /// Notes that the end is announced.
-  /// - Returns: Those who wait for it.
-  mutating func announceEnd() -> [UnsafeContinuation<Void, Never>] {
-    isEndAnnounced = true
-    defer { finishers = [] }
-    return finishers
-  }
-
-  /// Adds a caller that waits for the end.
-  /// - Returns: Whether that was announced already.
-  mutating func waitForEnd(_ finisher: UnsafeContinuation<Void, Never>) -> Bool {
-    if !isEndAnnounced { finishers.append(finisher) }
-    return isEndAnnounced
   }
 }

@@ -5,25 +5,21 @@ internal import PlatformFoundation
 /// One running load: passes events from the store and the exchange to the ``LoadMachine``, and carries out its
 /// effects.
 ///
-/// All state is under one lock, held briefly and never while the sink, the store or the exchange is called. What a change
+/// All state is under one lock, held briefly and never while the port, the store or the exchange is called. What a change
 /// returns is released outside it, also where nothing is done with it.
 final class LoadTask<Value: Sendable>: AnyLoad {
   private let plan: LoadPlan<Value>
-  private let gate: CallbackGate
+  private let port: Port<Value>
   private let progress: (@Sendable (DataService.TransferProgress) -> Void)?
-  private let sink: @Sendable (LoadOutput<Value>) -> Void
   let state: Guarded<LoadState<Value>>
 
   init(
     core: ServiceCore, prepared: PreparedRequest, policy: FetchPolicy, form: ValueForm<Value>,
-    gate: CallbackGate,
-    progress: (@Sendable (DataService.TransferProgress) -> Void)?,
-    sink: @escaping @Sendable (LoadOutput<Value>) -> Void
+    port: Port<Value>, progress: (@Sendable (DataService.TransferProgress) -> Void)?
   ) {
     plan = LoadPlan(core: core, prepared: prepared, policy: policy, form: form)
-    self.gate = gate
+    self.port = port
     self.progress = progress
-    self.sink = sink
     state = Guarded(
       LoadState(LoadMachine(policy: plan.policy, isOnlyIfCached: plan.isOnlyIfCached)))
   }
@@ -68,7 +64,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
 
   /// Cancels the load: nothing is delivered after this returns (law 11).
   func cancel() {
-    gate.close()
+    port.close()
     let (wasRunning, _) = state.withLock { $0.cancel() }
     if wasRunning { handle(.cancelled) }
   }
@@ -80,11 +76,9 @@ final class LoadTask<Value: Sendable>: AnyLoad {
   }
 
   /// Returns once everything is delivered or cancelled, and nothing more will be written for this load.
-  func finished() async {
-    await withUnsafeContinuation { finisher in
-      if state.withLock({ $0.waitForEnd(finisher) }) { finisher.resume() }
-    }
-  }
+  func finished() async { await port.over() }
+
+  func called() async { await port.finished() }
 
   private func arm(_ delay: Duration, _ action: @escaping @Sendable (LoadTask) -> Void) {
     let timer = core.timekeeper.after(delay) { [weak self] in
@@ -148,7 +142,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
       switch posted {
       case .output(let output):
         if case .delivery(let delivery) = output { tell(delivery) }
-        sink(output)
+        port.take(output)
       case .count(let count, let accountID, let exchange):
         add(count, accountID: accountID ?? exchange?.accountID)
       }
@@ -189,7 +183,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     }
     guard hasEnded else { return }
     core.state.withLock { $0.remove(self) }
-    for finisher in state.withLock({ $0.announceEnd() }) { finisher.resume() }
+    port.finish()
   }
 
   /// Leaves the exchange after the last delivery; it continues only to fill the store.

@@ -5,7 +5,7 @@ internal import Guards
 extension ServiceCore {
   /// Where callbacks run.
   enum Context: Sendable {
-    /// On the delivering thread; for sinks that only pass the delivery on.
+    /// On the delivering thread; for callbacks that only pass the delivery on.
     case inline
     case queue(DispatchQueue)
 
@@ -25,38 +25,31 @@ extension ServiceCore {
     progress: (@Sendable (DataService.TransferProgress) -> Void)? = nil,
     deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void, ended: (@Sendable () -> Void)? = nil
   ) -> DataService.Load {
-    let gate = CallbackGate()
-    let queue = context.serialQueue
-    let called = queue == nil ? nil : FirstValue<Void>()
-    let call: @Sendable (LoadOutput<Value>) -> Void = { output in
-      switch output {
-      case .delivery(let delivery): if gate.mayCall() { deliver(delivery) }
-      case .end:
-        ended?()
-        called?.set(())
-      }
-    }
-    var sink = call
-    if let queue { sink = { output in queue.async { call(output) } } }
-    let report = progress.map { progress in
-      { @Sendable (update: DataService.TransferProgress) in
-        guard let queue else { return progress(update) }
-        queue.async { if gate.mayCall() { progress(update) } }
-      }
-    }
+    let port = Port(.init(queue: context.serialQueue, deliver: deliver, ended: ended))
+    return load(request, policy: policy, form: form, to: port, progress: progress)
+  }
+
+  /// Begins a load whose deliveries go to a port. An invalid request fails through it, like every other failure.
+  func load<Value: Sendable>(
+    _ request: DataService.Request, policy: FetchPolicy, form: ValueForm<Value>, to port: Port<Value>,
+    progress: (@Sendable (DataService.TransferProgress) -> Void)? = nil
+  ) -> DataService.Load {
+    let load: any AnyLoad
     do throws(DataServiceError) {
       if let closed { throw closed }
       let prepared = try prepare(request, policy: policy)
       let task = LoadTask(
-        core: self, prepared: prepared, policy: policy, form: form, gate: gate, progress: report, sink: sink)
-      task.start()
-      return DataService.Load(task: task, called: called)
+        core: self, prepared: prepared, policy: policy, form: form, port: port,
+        progress: progress.map(port.reporting))
+      load = task
+      if port.begin(task) { task.start() } else { port.finish() }
     } catch {
-      let refused = RefusedLoad(gate: gate)
-      sink(.delivery(.failure(error, lastKnown: nil)))
-      sink(.end)
-      return DataService.Load(task: refused, called: called)
+      load = RefusedLoad(port)
+      port.deliver(.failure(error, lastKnown: nil))
+      port.end()
+      port.finish()
     }
+    return DataService.Load(task: load)
   }
 
   /// Begins a load that calls back on the main actor.
@@ -92,11 +85,12 @@ extension ServiceCore {
 }
 
 /// The handle of a load that never began because its request is invalid.
-private final class RefusedLoad: AnyLoad {
-  private let gate: CallbackGate
-  init(gate: CallbackGate) { self.gate = gate }
+private final class RefusedLoad<Value: Sendable>: AnyLoad {
+  private let port: Port<Value>
+  init(_ port: Port<Value>) { self.port = port }
   var request: PreparedRequest? { nil }
-  func cancel() { gate.close() }
-  func finished() async {}
+  func cancel() { port.close() }
+  func finished() async { await port.over() }
+  func called() async { await port.finished() }
   func stop(with error: DataServiceError) {}
 }

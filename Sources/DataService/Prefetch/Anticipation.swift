@@ -37,8 +37,13 @@ extension DataService {
     public func commit(progress: (@Sendable (TransferProgress) -> Void)? = nil) -> Deliveries<Value> {
       let other = normal(progress)
       guard prefetch.commit(progress: progress) else { return other }
-      return Deliveries { [prefetch] sink in
-        prefetch.attach(sink) ? Load(task: prefetch) : other.begin(sink)
+      return Deliveries { [prefetch] port in
+        guard prefetch.attach(port.take) else { return other.begin(port) }
+        if !port.begin(prefetch) { prefetch.cancel() }
+        Task {
+          await prefetch.finished()
+          port.finish()
+        }
       }
     }
 

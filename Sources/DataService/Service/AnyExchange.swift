@@ -6,9 +6,16 @@ protocol AnyLoad: AnyObject, Sendable {
   /// The request; `nil` for a load that was refused.
   var request: PreparedRequest? { get }
   func cancel()
+  /// Returns once everything is delivered or cancelled, and what there was to store is stored or given up.
   func finished() async
+  /// Returns once its callbacks have run, too.
+  func called() async
   /// Ends the load with this failure, without any stored response.
   func stop(with error: DataServiceError)
+}
+
+extension AnyLoad {
+  func called() async { await finished() }
 }
 
 /// An exchange, as its loads see it.

@@ -12,7 +12,7 @@ final class StoreCalls: Sendable {
   /// The result of the call; `nil` if it does not return in time, in which case `late` receives the result later.
   ///
   /// The call runs even if its result is no longer awaited.
-  nonisolated(nonsending) func result<Value: Sendable>(
+  func result<Value: Sendable>(
     _ waiting: StoreWaiting, late abandon: (@Sendable (Value) -> Void)? = nil,
     of call: @escaping @Sendable () -> Value
   ) async -> Value? {
@@ -41,7 +41,7 @@ final class StoreCalls: Sendable {
 
 extension ServiceCore {
   /// Calls the store as ``StoreCalls`` describes.
-  nonisolated(nonsending) func storeCall<Value: Sendable>(
+  func storeCall<Value: Sendable>(
     late: (@Sendable (Value) -> Void)? = nil, _ call: @escaping @Sendable () -> Value
   ) async -> Value? {
     await storeCalls.result(commitWaiting, late: late, of: call)
@@ -56,7 +56,7 @@ struct StoreWaiting: Sendable {
   var timeLimit: Duration
 
   /// The result of the work; `nil` on timeout, in which case `late` receives the result later.
-  nonisolated(nonsending) func result<Value: Sendable>(
+  func result<Value: Sendable>(
     late: (@Sendable (Result<Value, CacheStoreError>) -> Void)? = nil,
     of work: @escaping @Sendable () async throws(CacheStoreError) -> Value
   ) async -> Result<Value, CacheStoreError>? {
@@ -74,7 +74,7 @@ struct StoreWaiting: Sendable {
   }
 
   /// The value, or `nil` on timeout; a value that is set later is ignored.
-  nonisolated(nonsending) func value<Value: Sendable>(of first: FirstValue<Value?>) async -> Value? {
+  func value<Value: Sendable>(of first: FirstValue<Value?>) async -> Value? {
     if let value = first.current { return value }
     await clock.letStoreRest { first.current != nil }
     if let value = first.current { return value }

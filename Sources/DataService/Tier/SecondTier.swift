@@ -28,28 +28,28 @@ package protocol SecondTier: AnyObject, Sendable {
   func attach(to host: TierHost)
 
   /// Asks for a row and a ticket, in one round trip.
-  nonisolated(nonsending) func ask(_ question: TierQuestion) async -> TierReply
+  func ask(_ question: TierQuestion) async -> TierReply
 
   /// The body of a row whose body did not come with it; `nil` if it is gone, does not open, or is late.
-  nonisolated(nonsending) func body(of row: TierRow, for question: TierQuestion) async -> Data?
+  func body(of row: TierRow, for question: TierQuestion) async -> Data?
 
   /// Writes a response that is committed in the local store, unless the tier has a newer one.
-  nonisolated(nonsending) func offer(_ offer: TierOffer) async -> TierOffered
+  func offer(_ offer: TierOffer) async -> TierOffered
 
   /// Invalidates every row of the target, and every offer that began before now: after a removal or an unsafe
   /// request. If the question names a responder, its pause ends too.
   /// - Returns: Whether the tier has confirmed it.
-  nonisolated(nonsending) func invalidate(_ question: TierQuestion) async -> Bool
+  func invalidate(_ question: TierQuestion) async -> Bool
 
   /// Tells the fleet of the `Retry-After` of the question's responder, in milliseconds from now.
-  nonisolated(nonsending) func pause(_ milliseconds: Int64, _ question: TierQuestion) async
+  func pause(_ milliseconds: Int64, _ question: TierQuestion) async
 
   /// Makes every row of a shared account unreadable, for all machines and for good, with the offers that are under way.
   /// - Returns: Whether the tier has confirmed it.
-  nonisolated(nonsending) func signOut(_ account: String) async -> Bool
+  func signOut(_ account: String) async -> Bool
 
   /// Examines the tier for the check of a store, even if it is silent.
-  nonisolated(nonsending) func examine() async -> [TierFinding]
+  func examine() async -> [TierFinding]
 
   /// Closes the connection. Calls after it find a silent tier.
   func close()

@@ -17,11 +17,11 @@ package protocol Timekeeper: Sendable {
   func after(_ delay: Duration, _ action: @escaping @Sendable () -> Void) -> TimerHandle
   /// Lets the store come to rest before a limit on it is set: a clock that a test moves waits until the store has
   /// answered, or evidently does not. The system's clock does nothing.
-  nonisolated(nonsending) func letStoreRest(until hasAnswered: @Sendable () -> Bool) async
+  func letStoreRest(until hasAnswered: @Sendable () -> Bool) async
 }
 
 extension Timekeeper {
-  package nonisolated(nonsending) func letStoreRest(until hasAnswered: @Sendable () -> Bool) async {}
+  package func letStoreRest(until hasAnswered: @Sendable () -> Bool) async {}
 
   /// The mark of an event that happens now.
   var startMark: StartMark { StartMark(boot: bootID, nanoseconds: bootNanoseconds) }

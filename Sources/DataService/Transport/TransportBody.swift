@@ -40,7 +40,7 @@ public struct TransportBody: AsyncSequence, Sendable {
   }
 
   /// The next piece, or `nil` at the end.
-  public func next() async throws(DataServiceError) -> Data? {
+  @concurrent public func next() async throws(DataServiceError) -> Data? {
     switch source {
     case .whole(let piece): piece.take()
     case .pulled(let next): try await next()

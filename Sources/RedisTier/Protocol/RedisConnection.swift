@@ -90,7 +90,7 @@ final class RedisConnection: @unchecked Sendable {
   var isWarm: Bool { hasAnswered && raw?.isOpen ?? false }
 
   /// Sends commands, and returns their replies; a refusal by the server is a reply like any other.
-  nonisolated(nonsending) func call(
+  func call(
     _ commands: RESPWriter, within limit: Duration
   ) async throws(Trouble) -> [RESPValue] {
     try await replies(to: begin(commands, within: limit))
@@ -121,7 +121,7 @@ final class RedisConnection: @unchecked Sendable {
   }
 
   /// Waits for the replies to a call. A task that is cancelled waits no longer; the connection then awaits them alone.
-  nonisolated(nonsending) func replies(to call: Call) async throws(Trouble) -> [RESPValue] {
+  func replies(to call: Call) async throws(Trouble) -> [RESPValue] {
     let result = await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
         if let result = call.result {

@@ -3,7 +3,7 @@ package import DataService
 package import PlatformFoundation
 
 extension RedisTier {
-  nonisolated(nonsending) package func ask(_ question: TierQuestion) async -> TierReply {
+  package func ask(_ question: TierQuestion) async -> TierReply {
     do throws(TierServer.Silent) {
       return try await answer(to: question)
     } catch {
@@ -20,7 +20,7 @@ extension RedisTier {
     let deadline: Int64
   }
 
-  nonisolated(nonsending) private func answer(
+  private func answer(
     to question: TierQuestion
   ) async throws(TierServer.Silent) -> TierReply {
     let (link, host) = try server.admit()
@@ -47,7 +47,7 @@ extension RedisTier {
   }
 
   /// The reply to a question; `nil` where the tier has other keys for its account by now.
-  nonisolated(nonsending) private func reply(
+  private func reply(
     to asked: Asked, _ link: TierServer.Link, _ host: TierHost
   ) async throws(TierServer.Silent) -> TierReply? {
     let (question, keys) = (asked.question, asked.keys)
@@ -95,7 +95,7 @@ extension RedisTier {
 
   /// The newest row that matches, under any of the keys. Where `Vary` names fields that the request has, a second round
   /// trip looks for that variant.
-  nonisolated(nonsending) private func newest(
+  private func newest(
     of replies: some Sequence<(Lookup, RESPValue)>, _ asked: Asked, _ link: TierServer.Link, _ host: TierHost
   ) async throws(TierServer.Silent) -> SealedHead? {
     let question = asked.question
@@ -227,7 +227,7 @@ extension RedisTier {
   /// 760 ms, in which the longest body that is shared comes at 100 Mbit/s.
   private static let patiences = 8
 
-  nonisolated(nonsending) package func body(of row: TierRow, for question: TierQuestion) async -> Data? {
+  package func body(of row: TierRow, for question: TierQuestion) async -> Data? {
     if let body = row.body { return body }
     guard row.length > 0, row.length <= terms.largestBody, let (link, host) = try? server.admit() else {
       return nil
@@ -245,7 +245,7 @@ extension RedisTier {
   }
 
   /// The pieces together; `nil` where one is gone or does not open, or they have not all come by the deadline.
-  nonisolated(nonsending) private func assembled(
+  private func assembled(
     _ row: TierRow, _ target: TierNames.Target, _ mark: String, _ seal: Seal, until deadline: Int64,
     _ link: TierServer.Link, _ host: TierHost
   ) async throws(TierServer.Silent) -> Data? {
@@ -286,7 +286,7 @@ extension RedisTier {
 
 // An origin's `Retry-After`, which the whole fleet obeys: until when it lasts, by the tier's clock.
 extension RedisTier {
-  nonisolated(nonsending) package func pause(_ milliseconds: Int64, _ question: TierQuestion) async {
+  package func pause(_ milliseconds: Int64, _ question: TierQuestion) async {
     guard !terms.isReadOnly, milliseconds > 0, !question.responder.isEmpty else { return }
     do throws(TierServer.Silent) {
       let (link, host) = try server.admit()

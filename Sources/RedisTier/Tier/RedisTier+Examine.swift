@@ -4,7 +4,7 @@ internal import PlatformFoundation
 extension RedisTier {
   /// Checks whether the files can be used, connects even if the tier is silent, and tries each command on a
   /// name that no other key has. It leaves nothing but a tombstone that expires within a second.
-  nonisolated(nonsending) package func examine() async -> [TierFinding] {
+  package func examine() async -> [TierFinding] {
     let (link, host): (TierServer.Link, TierHost)
     do throws(TierServer.Silent) {
       (link, host) = try server.prepare()
@@ -30,7 +30,7 @@ extension RedisTier {
     return findings
   }
 
-  nonisolated(nonsending) private func connects(
+  private func connects(
     _ link: TierServer.Link, _ host: TierHost
   ) async throws(RedisConnection.Trouble) -> TierFinding {
     let began = host.timekeeper.bootNanoseconds
@@ -49,7 +49,7 @@ extension RedisTier {
   }
 
   /// Runs what the tier runs, for a target that no request has.
-  nonisolated(nonsending) private func rights(
+  private func rights(
     _ link: TierServer.Link, _ host: TierHost
   ) async throws(RedisConnection.Trouble) -> [TierFinding] {
     let name = "examined \(UInt64.random(in: .min ... .max))"
@@ -93,7 +93,7 @@ extension RedisTier {
   }
 
   /// Whether the tier has a key for a shared account, and whether it opens.
-  nonisolated(nonsending) private func sharing(
+  private func sharing(
     of account: String, _ link: TierServer.Link
   ) async throws(RedisConnection.Trouble) -> TierFinding {
     let names = link.keys.all.map { $0.names.key(of: account) }
@@ -111,7 +111,7 @@ extension RedisTier {
   }
 
   /// What the server does when its memory is full, if this user may know.
-  nonisolated(nonsending) private func eviction(
+  private func eviction(
     _ link: TierServer.Link
   ) async throws(RedisConnection.Trouble) -> TierFinding {
     let command = ["CONFIG", "GET", "maxmemory*"].map { Array($0.utf8) }

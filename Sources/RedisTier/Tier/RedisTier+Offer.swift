@@ -10,7 +10,7 @@ extension RedisTier {
   /// How long a tombstone lives, in milliseconds: longer than any exchange lasts.
   private static let tombstoneLife = 3_600_000
 
-  nonisolated(nonsending) package func offer(_ offer: TierOffer) async -> TierOffered {
+  package func offer(_ offer: TierOffer) async -> TierOffered {
     if terms.isReadOnly { return .refused(because: "it is read only") }
     guard Int64(offer.body.count) <= terms.largestBody else {
       return .refused(because: "the body is too long")
@@ -23,7 +23,7 @@ extension RedisTier {
     }
   }
 
-  nonisolated(nonsending) private func write(
+  private func write(
     _ offer: TierOffer
   ) async throws(TierServer.Silent) -> TierOffered {
     let (link, host) = try server.admit()
@@ -72,7 +72,7 @@ extension RedisTier {
   }
 
   /// Removes the pieces of a body that no row has: a full server would keep them as long as a row.
-  nonisolated(nonsending) private func remove(
+  private func remove(
     _ pieces: [[UInt8]], _ link: TierServer.Link, _ host: TierHost
   ) async throws(TierServer.Silent) {
     guard !pieces.isEmpty else { return }
@@ -81,7 +81,7 @@ extension RedisTier {
 
   /// Writes the pieces of a long body.
   /// - Returns: The server's words where it does not take one.
-  nonisolated(nonsending) private func writeChunks(
+  private func writeChunks(
     of offer: TierOffer, _ count: Int, _ target: TierNames.Target, _ mark: String, _ seal: Seal,
     life: [UInt8], _ link: TierServer.Link, _ host: TierHost
   ) async throws(TierServer.Silent) -> String? {
@@ -117,7 +117,7 @@ extension RedisTier {
     return .refused(because: words)
   }
 
-  nonisolated(nonsending) package func invalidate(_ question: TierQuestion) async -> Bool {
+  package func invalidate(_ question: TierQuestion) async -> Bool {
     if terms.isReadOnly { return false }
     do throws(TierServer.Silent) {
       let (link, host) = try server.admit()

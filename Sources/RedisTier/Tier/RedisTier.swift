@@ -18,7 +18,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
 
   package func close() { server.close() }
 
-  nonisolated(nonsending) package func signOut(_ account: String) async -> Bool {
+  package func signOut(_ account: String) async -> Bool {
     accounts.forget(account)
     if terms.isReadOnly { return false }
     do throws(TierServer.Silent) {

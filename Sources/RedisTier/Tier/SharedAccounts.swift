@@ -18,7 +18,7 @@ final class SharedAccounts {
 
   /// Reads the keys of an account from the tier, and notes them.
   /// - Parameter isMaking: Whether a key is made if there is none for the first of the fleet's keys.
-  nonisolated(nonsending) func fetchKeys(
+  func fetchKeys(
     of account: String, isMaking: Bool, until deadline: Int64? = nil, _ link: TierServer.Link,
     _ host: TierHost
   ) async throws(TierServer.Silent) -> AccountKeys {

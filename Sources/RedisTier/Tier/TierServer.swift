@@ -154,7 +154,7 @@ final class TierServer: @unchecked Sendable {
   ///   - host: The machine.
   ///   - deadline: The instant at which the call stops waiting. In any case it waits no longer than the
   ///     patience, or half of it where there is a connection.
-  nonisolated(nonsending) func call(
+  func call(
     _ commands: RESPWriter, over link: Link, _ host: TierHost, until deadline: Int64? = nil
   ) async throws(Silent) -> [RESPValue] {
     var limit = link.connection.isWarm ? halfOfPatience : address.patience
@@ -165,7 +165,7 @@ final class TierServer: @unchecked Sendable {
   }
 
   /// Waits for the replies to a call, and decides by them whether the tier is still asked.
-  nonisolated(nonsending) func replies(
+  func replies(
     to call: RedisConnection.Call, over connection: RedisConnection, sent: Int64, _ limit: Duration,
     _ host: TierHost
   ) async throws(Silent) -> [RESPValue] {
@@ -283,7 +283,7 @@ final class TierServer: @unchecked Sendable {
   }
 
   /// The reply of a script, which is loaded first where the server does not have it.
-  nonisolated(nonsending) func reply(
+  func reply(
     _ first: RESPValue, to script: Scripts.Script, _ command: [[UInt8]], over link: Link, _ host: TierHost
   ) async throws(Silent) -> RESPValue {
     guard let text = first.failure, text.hasPrefix("NOSCRIPT") else { return first }

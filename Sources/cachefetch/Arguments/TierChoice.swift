@@ -50,37 +50,37 @@ final class DeferredTier: SecondTier {
     }
   }
 
-  nonisolated(nonsending) func ask(_ question: TierQuestion) async -> TierReply {
+  func ask(_ question: TierQuestion) async -> TierReply {
     switch engine {
     case .success(let engine): await engine.ask(question)
     case .failure(let error): .silent(because: error.message)
     }
   }
 
-  nonisolated(nonsending) func body(of row: TierRow, for question: TierQuestion) async -> Data? {
+  func body(of row: TierRow, for question: TierQuestion) async -> Data? {
     await (try? engine.get())?.body(of: row, for: question)
   }
 
-  nonisolated(nonsending) func offer(_ offer: TierOffer) async -> TierOffered {
+  func offer(_ offer: TierOffer) async -> TierOffered {
     switch engine {
     case .success(let engine): await engine.offer(offer)
     case .failure(let error): .refused(because: error.message)
     }
   }
 
-  nonisolated(nonsending) func invalidate(_ question: TierQuestion) async -> Bool {
+  func invalidate(_ question: TierQuestion) async -> Bool {
     await (try? engine.get())?.invalidate(question) ?? false
   }
 
-  nonisolated(nonsending) func pause(_ milliseconds: Int64, _ question: TierQuestion) async {
+  func pause(_ milliseconds: Int64, _ question: TierQuestion) async {
     await (try? engine.get())?.pause(milliseconds, question)
   }
 
-  nonisolated(nonsending) func signOut(_ account: String) async -> Bool {
+  func signOut(_ account: String) async -> Bool {
     await (try? engine.get())?.signOut(account) ?? false
   }
 
-  nonisolated(nonsending) func examine() async -> [TierFinding] {
+  func examine() async -> [TierFinding] {
     switch engine {
     case .success(let engine): await engine.examine()
     case .failure(let error):

@@ -29,17 +29,13 @@ import Testing
     let core = fixture.service.core
     let outputs = Mutex<[String]>([])
     let policy = heard == .store ? FetchPolicy.storedOnly : .freshOnly
+    let port = Port<Data>(
+      .init(
+        queue: nil, deliver: { delivery in outputs.withLock { $0.append(delivery.outline) } },
+        ended: { outputs.withLock { $0.append("end") } }))
     let load = LoadTask<Data>(
       core: core, prepared: try core.prepare(fixture.request(url), policy: policy), policy: policy,
-      form: .data, gate: CallbackGate(), progress: nil
-    ) { output in
-      let text =
-        switch output {
-        case .delivery(let delivery): delivery.outline
-        case .end: "end"
-        }
-      outputs.withLock { $0.append(text) }
-    }
+      form: .data, port: port, progress: nil)
     if heard != .store {
       load.start()
       await isAsked.wait()

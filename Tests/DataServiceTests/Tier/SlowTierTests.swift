@@ -80,7 +80,7 @@ import TestTurns
 
     func attach(to host: TierHost) { self.host.withLock { $0 = host } }
 
-    nonisolated(nonsending) func ask(_ question: TierQuestion) async -> TierReply {
+    func ask(_ question: TierQuestion) async -> TierReply {
       guard let clock = host.withLock({ $0 })?.timekeeper else { return .silent(because: "not attached") }
       let started = StartMark(boot: clock.bootID, nanoseconds: clock.bootNanoseconds)
       let head = ReceivedHead(
@@ -90,20 +90,20 @@ import TestTurns
         TierRow(head: head, vary: "", ticket: 1, length: 4, checksum: 1, body: nil))
     }
 
-    nonisolated(nonsending) func body(of row: TierRow, for question: TierQuestion) async -> Data? {
+    func body(of row: TierRow, for question: TierQuestion) async -> Data? {
       isAskedForBody.open()
       // A gate that nobody opens is passed by who is cancelled.
       await Gate().wait()
       return nil
     }
 
-    nonisolated(nonsending) func offer(_ offer: TierOffer) async -> TierOffered {
+    func offer(_ offer: TierOffer) async -> TierOffered {
       .refused(because: "it is slow")
     }
-    nonisolated(nonsending) func invalidate(_ question: TierQuestion) async -> Bool { true }
-    nonisolated(nonsending) func pause(_ milliseconds: Int64, _ question: TierQuestion) async {}
-    nonisolated(nonsending) func signOut(_ account: String) async -> Bool { true }
-    nonisolated(nonsending) func examine() async -> [TierFinding] { [] }
+    func invalidate(_ question: TierQuestion) async -> Bool { true }
+    func pause(_ milliseconds: Int64, _ question: TierQuestion) async {}
+    func signOut(_ account: String) async -> Bool { true }
+    func examine() async -> [TierFinding] { [] }
     func close() {}
   }
 

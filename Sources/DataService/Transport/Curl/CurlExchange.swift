@@ -46,7 +46,7 @@
     // MARK: The caller's side
 
     /// Starts the exchange and waits for the head.
-    nonisolated(nonsending) func head() async throws(DataServiceError) -> HeadParser.Head {
+    func head() async throws(DataServiceError) -> HeadParser.Head {
       host.thread.performHere { [self] in host.submit(self) }
       while true {
         let result = state.withLock { state -> Result<HeadParser.Head, DataServiceError>? in
@@ -60,7 +60,7 @@
     }
 
     /// The next piece of the body; `nil` once it is complete.
-    nonisolated(nonsending) func nextPiece() async throws(DataServiceError) -> Data? {
+    func nextPiece() async throws(DataServiceError) -> Data? {
       if Task.isCancelled { cancel() }
       while true {
         switch takePiece() {
@@ -104,7 +104,7 @@
     private enum Event { case head, body }
 
     /// Suspends until the event may have happened or the exchange has ended.
-    nonisolated(nonsending) private func wait(for event: Event) async {
+    private func wait(for event: Event) async {
       await withTaskCancellationHandler {
         await withUnsafeContinuation { continuation in
           let waits = state.withLock { state in
