@@ -101,7 +101,7 @@ extension Option {
   /// The help texts: `NAME VERB… | text` for some verbs, and then `NAME | text` for the others.
   static let texts = NamedText.lines(
     """
-    one | for scripts: print one body, the fresh one, or the stored one if there is no fresh one below status 400; never an error page; with --json or -o it changes the exit status alone
+    one | for scripts: print one body: fresh below status 400, else the stored one, else nothing; with --json or -o only the status changes
     stale-ok | exit with 0 instead of 3 if the stored response stands in because of an outage: no answer, 408, 429, 5xx or a captive portal
     policy explain | explain this policy: stored-then-fresh, stored-only, fresh-only, fresh-else-stored, http
     policy | one of stored-then-fresh (default), stored-only, fresh-only, fresh-else-stored, http; see below
