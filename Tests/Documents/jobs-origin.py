@@ -17,10 +17,11 @@ import ssl
 import subprocess
 import sys
 import threading
-import time
 
 state = {"edition": 1, "mode": "up", "asked": 0, "cuts": 0}
 lock = threading.Lock()
+# Set when /9 has been answered: /slow is slower than that.
+ninth = threading.Event()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -77,7 +78,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if wants_text:
                 fields[0], content, tag = ("Content-Type", "text/plain"), b"as text\n", f'"{edition}t"'
         elif path.startswith("/slow"):
-            time.sleep(0.3)
+            ninth.wait(20)
         elif path.endswith(".txt"):
             fields[0], content = ("Content-Type", "text/plain"), f"{path[1:]}, edition {edition}\n".encode()
         elif path.startswith("/big"):
@@ -85,7 +86,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         fields += [("ETag", tag), ("Cache-Control", "max-age=0" if path.startswith("/stale") else "no-cache")]
         if tag in (self.headers.get("If-None-Match") or ""):
             return self.reply(304, b"", *fields)
-        return self.reply(200, content, *fields)
+        self.reply(200, content, *fields)
+        if path == "/9":
+            ninth.set()
 
     def big(self, edition):
         """Three million bytes; the first connection is cut in the middle, and what is left can be asked for."""

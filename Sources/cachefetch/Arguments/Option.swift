@@ -71,16 +71,13 @@ struct Option: Sendable {
   /// Whether the value may be omitted: a number cannot be mistaken for an operand.
   var mayStandAlone: Bool { name == .parallel }
 
-  /// Whether it chooses the policy, the output or a limit, so that an alias of `get` may hold it: before another verb that changes
-  /// nothing it has no effect.
+  /// Whether it chooses the policy, the output or a limit, so that an alias of `get` may hold it. Before a verb that
+  /// changes nothing it has no effect.
   var isAliased: Bool {
     switch name {
-    case .one, .staleOK, .policy, .offline, .maxAge, .deadline, .maxStale, .waitOnline, .print, .include,
-      .json,
-      .output, .fail, .failWithBody, .writeOut, .accept, .background, .parallel, .connectTimeout, .timeout,
-      .retry,
-      .maxBody:
-      true
+    case .one, .staleOK, .policy, .offline, .maxAge, .deadline, .maxStale, .waitOnline, .accept: true
+    case .print, .include, .json, .output, .fail, .failWithBody, .writeOut, .background: true
+    case .parallel, .connectTimeout, .timeout, .retry, .maxBody: true
     default: false
     }
   }

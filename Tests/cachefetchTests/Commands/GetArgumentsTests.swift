@@ -33,9 +33,13 @@ import TestTurns
       (["--offline", "--deadline", "1s"], .storedOnly), (["--offline", "--policy", "http"], .http),
       (["--policy", "http", "--offline"], .storedOnly),
       (["--offline", "--policy", "http", "--deadline", "1s"], .freshElseStored(.seconds(1))),
+      (["--policy", "stored-only", "--max-age", "1s"], .storedElseFresh(.seconds(1), nil)),
     ] as [([String], PolicyChoice)])
   func lastPolicy(words: [String], expected: PolicyChoice) throws {
-    #expect(PolicyChoice.chosen(try ArgumentParser.parse(words + ["http://a/"])) == expected)
+    let arguments = try ArgumentParser.parse(words + ["--store", "s", "http://a/"])
+    #expect(PolicyChoice.chosen(arguments) == expected)
+    // What may fetch may store, whatever an alias says.
+    #expect(StoreLocation.configuration(arguments).isReadOnly == (expected == .storedOnly))
   }
 
   @Test func `--one prints one body, unless --print, --json or -o say what is printed`() throws {
