@@ -5,6 +5,7 @@ usage: jobs-origin.py FOLDER          the folder gets a certificate authority (c
 
     edition N     what every path holds from now on
     mode MODE     up, down (every connection is ended unanswered), or a status
+    release       ends the wait of /held
     asked         prints how many requests have come since it was last asked
 Each line is answered by a line. By what they end in, paths differ: see `Handler.answer`.
 """
@@ -22,6 +23,7 @@ state = {"edition": 1, "mode": "up", "asked": 0, "cuts": 0}
 lock = threading.Lock()
 # Set when /9 has been answered: /slow is slower than that.
 ninth = threading.Event()
+released = threading.Event()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -79,6 +81,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 fields[0], content, tag = ("Content-Type", "text/plain"), b"as text\n", f'"{edition}t"'
         elif path.startswith("/slow"):
             ninth.wait(20)
+        elif path == "/held":
+            released.wait(20)
         elif path.endswith(".txt"):
             fields[0], content = ("Content-Type", "text/plain"), f"{path[1:]}, edition {edition}\n".encode()
         elif path.startswith("/big"):
@@ -154,7 +158,9 @@ def main(folder):
         word, _, rest = line.strip().partition(" ")
         with lock:
             answer = "done"
-            if word == "asked":
+            if word == "release":
+                released.set()
+            elif word == "asked":
                 answer, state["asked"] = str(state["asked"]), 0
             else:
                 state[word] = int(rest) if word == "edition" else rest

@@ -216,7 +216,11 @@ many=$(for number in 1 2 3 4 5 6 7 8 9; do edition 1 "$number"; echo; done)
 run 0 "$(edition 1 slow)"$'\n'"$many" 'cachefetch -1 $B/slow $B/{1..9}'
 
 job 'a store that many share'
-run 0 12 'for n in {1..12}; do cachefetch -1 --max-age 1m $B/shared & done | grep -c edition'
+mkdir shared
+for n in {1..12}; do cachefetch -1 -v $B/held > shared/out.$n 2> shared/err.$n & done
+until_printed 11 'grep -l "waiting for another process" shared/err.* | wc -l'
+tell release
+until_printed 12 'cat shared/out.* | grep -c edition'
 asked 1
 
 job 'a layer of an image'
