@@ -16,9 +16,6 @@ struct Arguments: Sendable {
   /// Whether a flag, or an option at all, was given.
   func has(_ name: OptionName) -> Bool { options.contains { $0.name == name } }
 
-  /// Whether only what is stored may be delivered: `--offline`, or the policy by its name, as far as no later one counts.
-  var isOffline: Bool { PolicyChoice.chosen(self) == .storedOnly }
-
   /// The text of an option; the last one given counts.
   func text(_ name: OptionName) -> String? { texts(name).last }
 

@@ -59,3 +59,8 @@ enum PolicyChoice: Sendable, Hashable {
     }
   }
 }
+
+extension Arguments {
+  /// Whether only what is stored may be delivered: `--offline`, or the policy by its name, as far as no later one counts.
+  var isOffline: Bool { PolicyChoice.chosen(self) == .storedOnly }
+}

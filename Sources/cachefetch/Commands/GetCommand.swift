@@ -263,9 +263,14 @@ final class GetCommand {
 
   /// What a pipe's or a file's reader has in place of a fresh response.
   private func standIn(_ index: Int) -> String? {
-    guard states[index].wasStoredPrinted else { return nil }
+    guard hasStoredShown(index) else { return nil }
     if let name = plan.form.file?.name { return "“\(name)” has the stored response" }
     return plan.form.isOne ? "the stored response is printed instead" : nil
+  }
+
+  /// Whether the stored response is printed, now or when its turn comes.
+  private func hasStoredShown(_ index: Int) -> Bool {
+    if case .stored? = states[index].awaited { true } else { states[index].wasStoredPrinted }
   }
 
   /// Says where something is stored that `--max-stale` does not let stand in.
@@ -334,11 +339,8 @@ final class GetCommand {
       diagnostics.say("\(line.url): \(answer); “\(name)” \(content)")
     } else if printer.withholds(response) {
       states[index].outcome.leavesFile = true
-      // Only the stored one can have been shown.
-      let isAwaited = if case .stored? = states[index].awaited { true } else { false }
-      let shown = states[index].wasStoredPrinted || isAwaited
       diagnostics.say(
-        "\(line.url): \(answer); \(shown ? "the stored response is printed instead" : "its body is not printed")"
+        "\(line.url): \(answer); \(hasStoredShown(index) ? "the stored response is printed instead" : "its body is not printed")"
       )
     } else if plan.form.failsOnStatus, response.status >= 400 {
       diagnostics.say("\(line.url): \(answer)")

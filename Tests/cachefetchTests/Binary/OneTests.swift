@@ -87,6 +87,8 @@ import TestTurns
     origin.answer(.status(503, "busy"))
     let printed = try await shell.run(["-1"] + Self.patient + [origin.url])
     #expect(printed.errorText.hasSuffix("; the stored response is printed instead\n"), "\(printed.errorText)")
+    let turns = try await shell.run(["-1"] + Self.patient + [origin.url + "/new", origin.url])
+    #expect(turns.errorText.contains("; the stored response is printed instead\n"), "\(turns.errorText)")
     let words = ["-1", "--stale-ok", "-o", "out", "-w", "%{printed} %{http_code}"] + Self.patient
     let file = try await shell.run(words + [origin.url])
     #expect(file.errorText.hasSuffix("; “out” has the stored response\n") && file.status == 0)
