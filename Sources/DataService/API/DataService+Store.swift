@@ -47,8 +47,9 @@ extension DataService {
   @concurrent @discardableResult public func remove(_ selection: EntrySelection)
     async throws(DataServiceError) -> Int
   {
+    await core.outdateExchanges(where: selection.maySelect)
+    // After it: an exchange that a load has asked for before this call has begun by now.
     let started = core.timekeeper.startMark
-    core.outdateExchanges(where: selection.maySelect)
     return try await storeOperation { (store) throws(CacheStoreError) in
       try await store.remove(selection, started: started)
     }
@@ -94,8 +95,9 @@ extension DataService {
   @concurrent @discardableResult public func invalidate(
     _ selection: EntrySelection
   ) async throws(DataServiceError) -> Int {
+    await core.outdateExchanges(where: selection.maySelect)
+    // After it: an exchange that a load has asked for before this call has begun by now.
     let started = core.timekeeper.startMark
-    core.outdateExchanges(where: selection.maySelect)
     return try await storeOperation { (store) throws(CacheStoreError) in
       try await store.invalidate(selection, started: started)
     }

@@ -91,7 +91,7 @@ struct Attempts {
   ) async throws(DataServiceError) {
     try exchange.stopWriting()
     if case .success(let outcome) = result, let asked = outcome.answer.retryAfter {
-      exchange.owe((pause(asked), outcome.answer.responder))
+      exchange.owed = (pause(asked), outcome.answer.responder)
     }
     if case .failure(let error) = result { exchange.trouble = error }
     core.trace("retrying in \(delay.clampedNanoseconds / 1_000_000) ms after \(result.reason)")
@@ -102,7 +102,7 @@ struct Attempts {
     } catch {
       throw DataServiceError(.cancelled, "cancelled")
     }
-    exchange.owe(nil)
+    exchange.owed = nil
   }
 
   private func pause(_ length: Duration) -> Pause {

@@ -4,9 +4,10 @@ internal import PlatformFoundation
 
 /// One exchange, and the loads that share it.
 ///
-/// Its work is an ``ExchangeRun`` on the network thread. Loads join, leave and receive the result on any thread, under
-/// one lock that is never held while other code is called.
-final class Exchange: Sendable {
+/// Its work is an ``ExchangeRun``. Loads join, leave and receive the result between any two of its awaits: so it reads who
+/// is there after its last `await`, and says what it is about to do before the next.
+// `@unchecked`: it belongs to the network thread, as all that an ``Engine`` lists; its constants are for any.
+final class Exchange: @unchecked Sendable {
   /// A load that wants the response pinned or tagged.
   private struct Wish {
     let load: any AnyLoad
@@ -16,42 +17,6 @@ final class Exchange: Sendable {
 
   typealias Owed = (pause: Pause, responder: String)
 
-  private struct State {
-    var waiters: [ExchangeWaiter] = []
-    /// Loads that have left the exchange to fill the store: they still judge what may replace the row (law 5).
-    var judges: [ExchangeWaiter] = []
-    /// What loads want of the row; those of a load that has left stay if it left the exchange to fill the store.
-    var wishes: [Wish] = []
-    var task: Task<Void, Never>?
-    /// Whether loads may still join; false once the body is complete.
-    var isOpen = true
-    var result: ExchangeResult?
-    var isCommitted = false
-    var finishesIntoStore = false
-    var isStopped = false
-    var isWriting = false
-    var hasBeenAnswered = false
-    var lease: ExchangeLease?
-    /// Whether what was asked for has changed since, so that others must not wait for this exchange.
-    var isOutOfDate = false
-    /// When the exchange began to ask, or was made, on the clock that decides which row is newer (law 8).
-    var started: StartMark
-    /// Whether its first request is under way.
-    var hasAsked = false
-    /// When the last load joined that accepts no answer asked for earlier.
-    var freshSince: Int64?
-    /// When all must be over, in nanoseconds since boot. Waiting for a place moves it.
-    var deadline: Int64
-    /// Since when the transport has no place for a request.
-    var queuedAt: Int64?
-    /// The pause whose end the exchange waits for, which nobody else knows of.
-    var owed: Owed?
-    /// The failure after which another attempt is waited for.
-    var trouble: DataServiceError?
-    /// The tier's question, ticket and row for this exchange.
-    var tier = ExchangeTier()
-  }
-
   let plan: ExchangePlan
   let core: ServiceCore
   /// When the exchange was made, in nanoseconds since boot.
@@ -60,7 +25,41 @@ final class Exchange: Sendable {
   let generation: AccountGeneration
   /// Identifies the exchange in events; 0 where `onEvent` is not set.
   private let number: Int
-  private let state: Guarded<State>
+
+  private var waiters: [ExchangeWaiter] = []
+  /// Loads that have left the exchange to fill the store: they still judge what may replace the row (law 5).
+  private var judges: [ExchangeWaiter] = []
+  /// What loads want of the row; those of a load that has left stay if it left the exchange to fill the store.
+  private var wanted: [Wish] = []
+  private var task: Task<Void, Never>?
+  /// Whether loads may still join; false once the body is complete.
+  private var isOpen = true
+  private var result: ExchangeResult?
+  private var isCommitted = false
+  private var finishesIntoStore = false
+  private var isStopped = false
+  private var isWriting = false
+  private var lease: ExchangeLease?
+  /// Whether what was asked for has changed since, so that others must not wait for this exchange.
+  private var isOutOfDate = false
+  /// When the last load joined that accepts no answer asked for earlier.
+  private var freshSince: Int64?
+  /// Since when the transport has no place for a request.
+  private var queuedAt: Int64?
+  /// When the exchange began to ask, or was made, on the clock that decides which row is newer (law 8).
+  private(set) var started: StartMark
+  /// When all must be over, in nanoseconds since boot. Waiting for a place moves it.
+  private(set) var deadline: Int64
+  /// Whether its first request is under way.
+  private(set) var hasAsked = false
+  /// Whether a server has answered the request, even if only with a redirect.
+  private(set) var hasBeenAnswered = false
+  /// The pause whose end is waited for, which nobody else knows of: whoever ends the wait records it, for all processes.
+  var owed: Owed?
+  /// The failure after which another attempt is waited for, or is under way.
+  var trouble: DataServiceError?
+  /// The tier's question, ticket and row for this exchange.
+  var tier = ExchangeTier()
 
   init(plan: ExchangePlan, core: ServiceCore) {
     self.plan = plan
@@ -69,10 +68,8 @@ final class Exchange: Sendable {
       known: plan.accountID, account: plan.prepared.key.account, store: core.store,
       waiting: core.commitWaiting)
     madeAt = core.timekeeper.bootNanoseconds
-    state = Guarded(
-      State(
-        started: StartMark(boot: core.timekeeper.bootID, nanoseconds: madeAt).even,
-        deadline: core.timekeeper.instant(after: plan.prepared.request.limits.totalTimeout)))
+    started = StartMark(boot: core.timekeeper.bootID, nanoseconds: madeAt).even
+    deadline = core.timekeeper.instant(after: plan.prepared.request.limits.totalTimeout)
     number = core.configuration.onEvent == nil ? 0 : core.nextExchangeNumber()
   }
 
@@ -80,16 +77,10 @@ final class Exchange: Sendable {
 
   var accountID: Int64? { generation.known }
 
-  /// When the exchange began to ask, or was made, on the clock that decides which row is newer (law 8).
-  var started: StartMark { state.withLock { $0.started } }
-
-  /// When all must be over, in nanoseconds since boot.
-  var deadline: Int64 { state.withLock { $0.deadline } }
-
   /// Until when its loads wait, in nanoseconds since boot; `nil` where one of them has no deadline, or none is left.
   var patience: Int64? {
-    let (ends, count) = state.withLock { ($0.waiters.compactMap(\.waitsUntil), $0.waiters.count) }
-    return ends.count == count ? ends.max() : nil
+    let ends = waiters.compactMap(\.waitsUntil)
+    return ends.count == waiters.count ? ends.max() : nil
   }
 
   /// The row whose validators go to the origin: the tier's, where it has a newer one than the store.
@@ -113,170 +104,131 @@ final class Exchange: Sendable {
 
   // MARK: - Loads
 
-  /// Joins a running exchange, or creates one; `isNew` says that the caller must start it.
+  /// Joins a running exchange, or makes one; `isNew` says that the caller must start it.
   ///
   /// A load that wants no answer asked for earlier (`freshOnly`) joins one that has not asked yet, or gets its own.
   static func joined(
     by waiter: ExchangeWaiter, for plan: ExchangePlan, core: ServiceCore
   ) -> (any AnyExchange, isNew: Bool) {
-    var made: Exchange?
-    var passed: [any AnyExchange] = []
-    while true {
-      let running = core.state.withLock { state -> (any AnyExchange)? in
-        let running = plan.isShared ? state.exchanges.joinable(for: plan.prepared, besides: passed) : nil
-        if running == nil, let made { state.exchanges.add(made, isShared: plan.isShared) }
-        return running
-      }
-      if let running {
-        if running.join(waiter) { return (running, false) }
-        // It has asked already, its body was completed, or it was stopped.
-        passed.append(running)
-      } else if let made {
-        return (made, true)
-      } else {
-        var plan = plan
-        plan.isBeside = !passed.isEmpty
-        let exchange = Exchange(plan: plan, core: core)
-        _ = exchange.join(waiter)
-        made = exchange
-      }
-    }
+    let running = plan.isShared ? core.engine.exchanges.joinable(for: plan.prepared) : []
+    for exchange in running where exchange.join(waiter) { return (exchange, false) }
+    var plan = plan
+    plan.isBeside = !running.isEmpty
+    let exchange = Exchange(plan: plan, core: core)
+    _ = exchange.join(waiter)
+    core.engine.exchanges.add(exchange, isShared: plan.isShared)
+    return (exchange, true)
   }
 
-  /// Takes the task that does the work, and cancels it if the exchange has been stopped meanwhile.
+  /// Takes the task that does the work, and cancels it if the exchange has been stopped before.
   func adopt(_ task: Task<Void, Never>) {
-    let isStopped = state.withLock { state in
-      state.task = task
-      return state.isStopped
-    }
+    self.task = task
     if isStopped { task.cancel() }
   }
 
   func join(_ waiter: ExchangeWaiter) -> Bool {
-    let prepared = waiter.load.request
-    let freshSince = waiter.mayFollow ? nil : core.timekeeper.bootNanoseconds
-    return state.withLock { state in
-      guard state.isOpen, !state.isStopped, waiter.mayFollow || !state.hasAsked else { return false }
-      if let freshSince { state.freshSince = freshSince }
-      state.waiters.append(waiter)
-      if let prepared, prepared.request.isPinned || !prepared.request.tags.isEmpty {
-        state.wishes.append(
-          Wish(load: waiter.load, isPinned: prepared.request.isPinned, tags: prepared.request.tags))
-      }
-      return true
+    guard isOpen, !isStopped, waiter.mayFollow || !hasAsked else { return false }
+    if !waiter.mayFollow { freshSince = core.timekeeper.bootNanoseconds }
+    waiters.append(waiter)
+    if let request = waiter.load.request?.request, request.isPinned || !request.tags.isEmpty {
+      wanted.append(Wish(load: waiter.load, isPinned: request.isPinned, tags: request.tags))
     }
+    return true
   }
 
   func leave(
     _ load: any AnyLoad, isSatisfied: Bool, finishingIntoStore: Bool, refusingTierRow: Bool
   ) {
-    let task = state.withLock { state -> Task<Void, Never>? in
-      let leaving = state.waiters.filter { $0.load === load }
-      state.waiters.removeAll { $0.load === load }
-      if refusingTierRow { state.tier.isRefused = true }
-      if !finishingIntoStore { state.wishes.removeAll { $0.load === load } }
-      // While the tier's row is being handed out, nothing is decided; `serve` decides afterwards.
-      if state.tier.isServing {
-        if isSatisfied { state.tier.isEnough = true }
-        return nil
-      }
-      if finishingIntoStore {
-        state.finishesIntoStore = true
-        state.judges += leaving
-      }
-      // While decoders look at its body, an exchange is closed to new loads, and has written nothing yet.
-      guard state.waiters.isEmpty, !state.finishesIntoStore, state.result == nil, !state.isWriting else {
-        return nil
-      }
-      state.isOpen = false
-      state.isStopped = true
-      // A cancelled load must not change the store (law 11).
-      state.tier.row = nil
-      return state.task
+    let leaving = waiters.filter { $0.load === load }
+    waiters.removeAll { $0.load === load }
+    if refusingTierRow { tier.isRefused = true }
+    if !finishingIntoStore { wanted.removeAll { $0.load === load } }
+    // While the tier's row is being handed out, nothing is decided; `serve` decides afterwards.
+    if tier.isServing {
+      if isSatisfied { tier.isEnough = true }
+      return
     }
-    guard let task else { return }
-    core.state.withLock { $0.exchanges.detach(self) }
+    if finishingIntoStore {
+      finishesIntoStore = true
+      judges += leaving
+    }
+    guard !isWriting, isUnwanted else { return }
+    stopUnwanted()
     recordOwed()
-    task.cancel()
+    task?.cancel()
+  }
+
+  /// Whether nobody waits for the result, or wants it stored.
+  private var isUnwanted: Bool {
+    !finishesIntoStore && result == nil && !isStopped && waiters.allSatisfy(\.load.isCancelled)
+  }
+
+  private func stopUnwanted() {
+    closeToNewLoads()
+    isStopped = true
+    // A cancelled load must not change the store (law 11).
+    tier.row = nil
+  }
+
+  /// Ends what is being done where nobody wants it, after an `await` and before the origin is asked.
+  func check() throws(DataServiceError) {
+    if isUnwanted { stopUnwanted() }
+    if isStopped || Task.isCancelled { throw DataServiceError(.cancelled, "the exchange was stopped") }
   }
 
   func stop(with error: DataServiceError) {
-    let isWriting = state.withLock { state in
-      state.isStopped = true
-      // Nothing of a signed-out account is stored. At the service's end a row that was delivered still is.
-      if error.kind == .signedOut { state.tier.row = nil }
-      return state.isWriting
-    }
+    isStopped = true
+    // Nothing of a signed-out account is stored. At the service's end a row that was delivered still is.
+    if error.kind == .signedOut { tier.row = nil }
     recordOwed()
     publish(.failure(error))
-    state.withLock { $0.task }?.cancel()
+    task?.cancel()
     // A stopped exchange writes nothing more, however late the transport ends. Only a running write is waited for.
     if !isWriting { reportCommitted() }
   }
 
   // MARK: - Waiting
 
-  /// Whether its first request is under way.
-  var hasAsked: Bool { state.withLock { $0.hasAsked } }
-
   /// Notes that the transport has a place for a request, or has none yet. No time limit runs while it has none, and a load
   /// that wants nothing older joins until the first request has one.
   func notePlace(isWaiting: Bool, isFirst: Bool) {
     let now = core.timekeeper.startMark.even
-    state.withLock { state in
-      if let since = state.queuedAt {
-        state.deadline += min(now.nanoseconds - since, .max - state.deadline)
-      }
-      state.queuedAt = isWaiting ? now.nanoseconds : nil
-      guard isFirst else { return }
-      state.hasAsked = !isWaiting
-      if state.started.isBefore(now) { state.started = now }
-    }
+    if let queuedAt { deadline += min(now.nanoseconds - queuedAt, .max - deadline) }
+    queuedAt = isWaiting ? now.nanoseconds : nil
+    guard isFirst else { return }
+    hasAsked = !isWaiting
+    if started.isBefore(now) { started = now }
   }
 
   /// Whether the row was asked for after the last load joined that wants nothing older. Then no other such load joins.
   func isFreshEnough(_ row: StoredResponse) -> Bool {
-    state.withLock { state in
-      let isOfBoot = row.started.boot == state.started.boot
-      let isFresh = state.freshSince.map { isOfBoot && row.started.nanoseconds >= $0 } ?? true
-      if isFresh { state.hasAsked = true }
-      return isFresh
-    }
+    let isOfBoot = row.started.boot == started.boot
+    let isFresh = freshSince.map { isOfBoot && row.started.nanoseconds >= $0 } ?? true
+    if isFresh { hasAsked = true }
+    return isFresh
   }
-
-  /// The failure after which another attempt is waited for, or is under way.
-  var trouble: DataServiceError? {
-    get { state.withLock { $0.trouble } }
-    set { state.withLock { $0.trouble = newValue } }
-  }
-
-  /// Notes the pause whose end is waited for: whoever ends the wait records it, for all processes.
-  func owe(_ owed: Owed?) { state.withLock { $0.owed = owed } }
 
   private func recordOwed() {
-    guard let owed = state.withLock({ $0.owed }) else { return }
+    guard let owed else { return }
     core.store.leavePause(accountName: prepared.key.account, responder: owed.responder, owed.pause)
   }
 
   /// Stops further loads from joining.
-  /// - Returns: The loads that have joined.
-  @discardableResult func closeToNewLoads() -> [ExchangeWaiter] {
-    let (waiters, wasOpen) = state.withLock { state in
-      defer { state.isOpen = false }
-      return (state.waiters, state.isOpen)
-    }
-    if wasOpen { core.state.withLock { $0.exchanges.detach(self) } }
-    return waiters
+  func closeToNewLoads() {
+    guard isOpen else { return }
+    isOpen = false
+    core.engine.exchanges.detach(self)
   }
 
   /// The reason why some load refuses the answer, because of its status or because its decoder rejects the body;
   /// `nil` if all accept it. One refusal keeps the stored row for all loads, since a decoder knows best what a good
-  /// answer is (law 5).
+  /// answer is (law 5). While decoders look at the body, nobody joins, and nothing is written yet.
   func refusal(of answer: Answer) async -> DataService.KeptReason? {
-    let waiters = closeToNewLoads() + state.withLock { $0.judges }
+    closeToNewLoads()
+    let asked = waiters + judges
     // A variant for `http` only does not replace the last good response, so no load needs to accept it.
-    let isRefused = answer.isGood && !waiters.allSatisfy { $0.takes(status: answer.head.status) }
-    let decoders = waiters.filter { $0.decodes && $0.takes(status: answer.head.status) }
+    let isRefused = answer.isGood && !asked.allSatisfy { $0.takes(status: answer.head.status) }
+    let decoders = asked.filter { $0.takes(status: answer.head.status) }.compactMap { $0.decoder?(answer) }
     // A live body can be read only once, and is not stored.
     guard !decoders.isEmpty, !answer.body.isLive else { return isRefused ? .status : nil }
     let data: Data
@@ -286,17 +238,17 @@ final class Exchange: Sendable {
       // A body that no decoder can be given is one that none has accepted.
       return isRefused ? .status : error.kind == .tooLarge ? .undecodable : .busy
     }
-    let isDecoded = await core.decoding { decoders.map { $0.accepts(answer, data) }.allSatisfy { $0 } }
-    return isRefused ? .status : isDecoded ? nil : .undecodable
+    let made = await core.decoding { decoders.map { $0(data) } }
+    for decoded in made { decoded.take() }
+    return isRefused ? .status : made.allSatisfy(\.isAccepted) ? nil : .undecodable
   }
 
   /// Whether a load that shares the exchange, or has left it to fill the store, wants its response pinned, and the tags
   /// that they want.
   var wishes: (isPinned: Bool, tags: [String]) {
-    let wishes = state.withLock { $0.wishes }
     var tags: [String] = []
-    for wish in wishes { tags += wish.tags.filter { !tags.contains($0) } }
-    return (wishes.contains(where: \.isPinned), tags)
+    for wish in wanted { tags += wish.tags.filter { !tags.contains($0) } }
+    return (wanted.contains(where: \.isPinned), tags)
   }
 
   /// Applies the loads' wishes to a row that another exchange has stored.
@@ -311,54 +263,40 @@ final class Exchange: Sendable {
 
   /// Reports the body's progress to the loads.
   func report(_ progress: DataService.TransferProgress) {
-    for waiter in state.withLock({ $0.waiters }) { waiter.received?(progress) }
+    for waiter in waiters { waiter.received?(progress) }
   }
 
   // MARK: - Writing
 
-  /// Whether a server has answered the request, even if only with a redirect.
-  var hasBeenAnswered: Bool { state.withLock { $0.hasBeenAnswered } }
-
   /// Notes that a server has answered. This matters only for a request that must not be repeated.
   func noteAnswer() {
-    guard !plan.prepared.isRepeatable else { return }
-    state.withLock { $0.hasBeenAnswered = true }
+    if !plan.prepared.isRepeatable { hasBeenAnswered = true }
   }
 
-  /// Marks the start of writing the row; `false` if the exchange has been stopped.
+  /// Marks the start of writing the row, the last thing before it is handed over; `false` if the exchange has been stopped,
+  /// or its loads cancelled.
   func beginWriting() -> Bool {
-    state.withLock { state in
-      guard !state.isStopped else { return false }
-      state.isWriting = true
-      return true
-    }
+    let claims = waiters.count { $0.load.claim() }
+    guard !isStopped, claims > 0 || finishesIntoStore || waiters.isEmpty else { return false }
+    isWriting = true
+    return true
   }
 
   /// Notes, before the origin is asked again, that nothing is being written any more. If all loads left
   /// during the write, the exchange stops now (law 11).
   func stopWriting() throws(DataServiceError) {
-    let isStopped = state.withLock { state in
-      state.isWriting = false
-      if state.waiters.isEmpty, !state.finishesIntoStore, state.result == nil {
-        state.isOpen = false
-        state.isStopped = true
-        state.tier.row = nil
-      }
-      return state.isStopped
-    }
-    if isStopped { throw DataServiceError(.cancelled, "the exchange was stopped") }
+    isWriting = false
+    for waiter in waiters { waiter.load.release() }
+    try check()
   }
 
   // MARK: - The result
 
   /// Passes the result to every load, once.
   func publish(_ result: ExchangeResult) {
-    let waiters = state.withLock { state -> [ExchangeWaiter] in
-      state.isOpen = false
-      guard state.result == nil else { return [] }
-      state.result = result
-      return state.waiters
-    }
+    closeToNewLoads()
+    guard self.result == nil else { return }
+    self.result = result
     for (index, waiter) in waiters.enumerated() {
       // A live body has one reader; a second load needs its own exchange.
       if index > 0, case .answer(let answer) = result, case .live = answer.body {
@@ -371,100 +309,74 @@ final class Exchange: Sendable {
 
   /// Tells the loads that nothing more will be written.
   func reportCommitted() {
-    let waiters = state.withLock { state -> [ExchangeWaiter] in
-      guard !state.isCommitted else { return [] }
-      state.isCommitted = true
-      defer {
-        state.waiters = []
-        state.judges = []
-      }
-      return state.waiters
-    }
-    for waiter in waiters { waiter.committed() }
+    guard !isCommitted else { return }
+    isCommitted = true
+    let told = waiters
+    (waiters, judges) = ([], [])
+    for waiter in told { waiter.committed() }
   }
 
   // MARK: - The lease
 
   /// Keeps the lease until ``endLease(storedRow:)``; an outdated exchange gives it back at once.
   func hold(_ lease: ExchangeLease?) {
-    let isOutOfDate = state.withLock { state in
-      state.lease = lease
-      return state.isOutOfDate
-    }
+    self.lease = lease
     if isOutOfDate { endLease(storedRow: false) }
   }
 
   func releaseOutdated() {
-    state.withLock { $0.isOutOfDate = true }
+    isOutOfDate = true
     endLease(storedRow: false)
   }
 
   /// Ends the lease, so that other processes continue: once the row is committed, or as soon as it is clear that
   /// there will be none.
   func endLease(storedRow: Bool) {
-    let lease = state.withLock { state -> ExchangeLease? in
-      defer { state.lease = nil }
-      return state.lease
-    }
     guard let lease else { return }
+    self.lease = nil
     core.storeCalls.perform { lease.end(storedRow: storedRow) }
   }
 
   // MARK: - The tier
 
-  /// The tier's question, ticket and row for this exchange.
-  var tier: ExchangeTier { state.withLock { $0.tier } }
+  /// The row of the tier that stands in for a stored one.
+  var tierRow: Box<StoredResponse>? { tier.row }
 
   /// Changes the tier's question, ticket or row for this exchange.
-  func updateTier(_ change: (inout ExchangeTier) -> Void) { state.withLock { change(&$0.tier) } }
-
-  /// The row of the tier that stands in for a stored one.
-  var tierRow: Box<StoredResponse>? { state.withLock { $0.tier.row } }
+  func updateTier(_ change: (inout ExchangeTier) -> Void) { change(&tier) }
 
   /// Stores the ticket, and moves the start mark to its instant if that is later.
   func take(_ ticket: TierTicket) {
-    state.withLock { state in
-      state.tier.ticket = ticket
-      let given = StartMark(boot: state.started.boot, nanoseconds: ticket.bootNanoseconds).even
-      if state.started.isBefore(given) { state.started = given }
-    }
+    tier.ticket = ticket
+    let given = StartMark(boot: started.boot, nanoseconds: ticket.bootNanoseconds).even
+    if started.isBefore(given) { started = given }
   }
 
   /// Hands the tier's row to the loads, unless the exchange was stopped while the tier was asked.
   /// - Returns: Whether none of them wants more. Then no other load can join.
   func serve(_ row: Box<StoredResponse>) -> Bool {
-    let waiters = state.withLock { state -> [ExchangeWaiter]? in
-      guard !state.isStopped else { return nil }
-      state.tier.row = row
-      state.tier.isServing = true
-      return state.waiters
-    }
-    guard let waiters else { return false }
+    guard !isStopped else { return false }
+    tier.row = row
+    tier.isServing = true
     for waiter in waiters { waiter.tierAnswered(row) }
-    let isOver = state.withLock { state in
-      state.tier.isServing = false
-      guard state.waiters.isEmpty, !state.finishesIntoStore else { return false }
-      state.isOpen = false
-      // Where all have been cancelled, the row is not stored either (law 11).
-      if !state.tier.isEnough, state.result == nil { state.tier.row = nil }
-      return true
-    }
-    if isOver { core.state.withLock { $0.exchanges.detach(self) } }
-    return isOver
+    tier.isServing = false
+    guard waiters.isEmpty, !finishesIntoStore else { return false }
+    // Where all have been cancelled, the row is not stored either (law 11).
+    if !tier.isEnough, result == nil { tier.row = nil }
+    closeToNewLoads()
+    return true
   }
 
   /// Marks the start of storing the tier's row; `false` if it may not be stored any more.
   func beginStoringTierRow() -> Bool {
-    state.withLock { state in
-      guard state.tier.row != nil else { return false }
-      state.isWriting = true
-      return true
-    }
+    guard tier.row != nil else { return false }
+    isWriting = true
+    return true
   }
 
   /// Notes that the tier's row is in the store, as it came or with a 304 merged in.
   func noteTierRowStored() {
-    state.withLock { $0.tier.isStored = true }
+    tier.isStored = true
     core.count(TierCounts(stored: 1))
   }
 }

@@ -38,7 +38,7 @@ struct ExchangeRun {
     }
     if mayStoreTierRow { await turn.storeRow() }
     turn.end()
-    core.state.withLock { $0.exchanges.forget(exchange) }
+    core.engine.exchanges.forget(exchange)
     exchange.reportCommitted()
     core.exchangeEnded()
   }
@@ -57,7 +57,6 @@ struct ExchangeRun {
   }
 
   private func closeAndPublish(_ result: ExchangeResult) {
-    exchange.closeToNewLoads()
     let now = core.timekeeper.bootNanoseconds
     core.state.withLock { $0.noteNetwork(after: result, now: now) }
     exchange.publish(result)
@@ -88,7 +87,7 @@ struct ExchangeRun {
         // Without an account the row is created only after the tier's answer: creating a store would delay
         // that answer on one processor.
         if await turn.ask(until: exchange.deadline) { return nil }
-        if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
+        try exchange.check()
       }
       exchange.generation.begin(on: core.thread)
       try await turn.obeyFleet()

@@ -73,7 +73,8 @@ struct Hops {
       request.isPrefetch = prepared.isPrefetch
       // A transport may keep the request, which keeps no service with it.
       request.onPlace = { [weak exchange, isFirst = !exchange.hasAsked] isWaiting in
-        exchange?.notePlace(isWaiting: isWaiting, isFirst: isFirst)
+        guard let exchange else { return }
+        exchange.core.thread.performHere { exchange.notePlace(isWaiting: isWaiting, isFirst: isFirst) }
       }
       request.onPlace?(false)
       let askedAt = core.configuration.onEvent == nil ? 0 : core.timekeeper.bootNanoseconds
@@ -116,7 +117,7 @@ struct Hops {
     let keys = targets.map(core.redacted)
     let accounts = Set(["", prepared.key.account])
     let answered = core.timekeeper.startMark
-    core.outdateExchanges { accounts.contains($0.account) && keys.contains($0.target) }
+    await core.outdateExchanges { accounts.contains($0.account) && keys.contains($0.target) }
     let done = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in
       for account in accounts {
         try await core.store.invalidate(accountName: account, targets: keys, started: answered)

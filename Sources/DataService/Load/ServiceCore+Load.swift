@@ -38,7 +38,7 @@ extension ServiceCore {
     do throws(DataServiceError) {
       if let closed { throw closed }
       let prepared = try prepare(request, policy: policy)
-      let task = LoadTask(
+      let task = Load(
         core: self, prepared: prepared, policy: policy, form: form, port: port,
         progress: progress.map(port.reporting))
       load = task
@@ -69,18 +69,22 @@ extension ServiceCore {
   }
 
   /// Ends the loads and exchanges that satisfy the condition, and waits for their writes.
-  func stop(_ error: DataServiceError, where condition: (PreparedRequest) -> Bool) async {
-    // Copied, because the calls below run caller's code and take other locks.
-    let (loads, exchanges, prefetches) = state.withLock {
-      ($0.loads.all, $0.exchanges.all, $0.prefetches.all)
+  func stop(_ error: DataServiceError, where condition: @escaping @Sendable (PreparedRequest) -> Bool) async {
+    var ended: [any AnyLoad] = []
+    if !isIdle {
+      ended = await engine.run { [self] engine in
+        // Copied, because the calls below run caller's code and take other locks.
+        let loads = state.withLock { $0.loads.all }.filter { $0.request.map(condition) ?? false }
+        for exchange in engine.exchanges.all where condition(exchange.prepared) { exchange.stop(with: error) }
+        for load in loads { load.stop(with: error) }
+        return loads
+      }
     }
-    let ended = loads.filter { load in load.request.map(condition) ?? false }
-    for exchange in exchanges where condition(exchange.prepared) { exchange.stop(with: error) }
     endLiveBodies(with: error, where: condition)
-    for load in ended { load.stop(with: error) }
     for load in ended { await load.finished() }
     // All prefetches, also those whose loads have already ended.
-    if error.kind == .signedOut { for prefetch in prefetches { prefetch.signOut(where: condition) } }
+    guard error.kind == .signedOut else { return }
+    for prefetch in state.withLock({ $0.prefetches.all }) { prefetch.signOut(where: condition) }
   }
 }
 

@@ -38,7 +38,13 @@ extension DataService {
       let other = normal(progress)
       guard prefetch.commit(progress: progress) else { return other }
       return Deliveries { [prefetch] port in
-        guard prefetch.attach(port.take) else { return other.begin(port) }
+        let isAttached = prefetch.attach { output in
+          switch output {
+          case .delivery(let delivery): port.deliver(delivery)
+          case .end: port.end()
+          }
+        }
+        guard isAttached else { return other.begin(port) }
         if !port.begin(prefetch) { prefetch.cancel() }
         Task {
           await prefetch.finished()

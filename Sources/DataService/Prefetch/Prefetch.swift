@@ -131,13 +131,12 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
 
   private func mayBegin(_ prepared: PreparedRequest) -> Bool {
     // Exchanges of prefetches do not count: the one just replaced may not have ended yet.
-    let (failedAt, exchanges, all) = core.state.withLock {
-      ($0.prefetches.failedAt, $0.exchanges.wanted(upTo: PrefetchRule.busy), $0.exchanges.count)
-    }
+    let failedAt = core.state.withLock { $0.prefetches.failedAt }
     return PrefetchRule.mayBegin(
       .init(
         method: wanted.method, isPassThrough: prepared.isPassThrough, failedAt: failedAt,
-        now: core.timekeeper.bootNanoseconds, exchanges: exchanges, all: all,
+        now: core.timekeeper.bootNanoseconds,
+        exchanges: core.engine.exchanges.wanted(upTo: PrefetchRule.busy), all: core.exchangeCount,
         held: max(1, core.configuration.anticipation.count)))
   }
 
@@ -344,6 +343,12 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad {
     }
     for finisher in finishers { finisher.resume() }
   }
+}
+
+/// What a load puts out: deliveries in order, then the end of the deliveries.
+enum LoadOutput<Value: Sendable>: Sendable {
+  case delivery(DataService.Delivery<Value>)
+  case end
 }
 
 /// Decides whether a prefetch may begin an exchange now. Pure.

@@ -10,15 +10,25 @@ protocol AnyLoad: AnyObject, Sendable {
   func finished() async
   /// Returns once its callbacks have run, too.
   func called() async
-  /// Ends the load with this failure, without any stored response.
+  /// Ends the load with this failure, without any stored response. Called on the network thread.
   func stop(with error: DataServiceError)
+  /// Whether its caller wants it no more; its exchange hears of that a moment later.
+  var isCancelled: Bool { get }
+  /// Begins to write for the load; `false` where it was cancelled before.
+  func claim() -> Bool
+  /// Ends that, before the origin is asked again.
+  func release()
 }
 
+// A load that is no exchange's.
 extension AnyLoad {
   func called() async { await finished() }
+  var isCancelled: Bool { false }
+  func claim() -> Bool { true }
+  func release() {}
 }
 
-/// An exchange, as its loads see it.
+/// An exchange, as its loads see it: on the network thread alone.
 protocol AnyExchange: AnyObject, Sendable {
   /// The request of the load that began it.
   var prepared: PreparedRequest { get }
@@ -75,12 +85,11 @@ struct ExchangeWaiter: Sendable {
   var mayFollow = true
   /// Until when it waits for an answer, in nanoseconds since boot; `nil` where it has no deadline.
   var waitsUntil: Int64?
-  /// The statuses that the load accepts; `nil` for all. Checked before ``accepts`` is called.
+  /// The statuses that the load accepts; `nil` for all. Checked before ``decoder`` is asked.
   let acceptedStatuses: ClosedRange<Int>?
-  /// Whether ``accepts`` must be called with the whole body in memory.
-  let decodes: Bool
-  /// Whether the load's decoder accepts the answer; called before the row is replaced, or the tier's is stored.
-  let accepts: @Sendable (_ answer: Answer, _ data: Data) -> Bool
+  /// What makes the load's value of an answer whose whole body is in memory, on another thread, before the row is
+  /// replaced, or the tier's is stored; `nil` where the load takes every body.
+  let decoder: (@Sendable (Answer) -> @Sendable (Data) -> DecodedAnswer)?
   /// Called with the row of the tier, before the origin is asked.
   let tierAnswered: @Sendable (Box<StoredResponse>) -> Void
   /// Receives the body's progress; `nil` if the caller does not want it.
@@ -92,4 +101,11 @@ struct ExchangeWaiter: Sendable {
 
   /// Whether the load accepts an answer of that status.
   func takes(status: Int) -> Bool { acceptedStatuses?.contains(status) ?? true }
+}
+
+/// What a load's decoder has made of an answer.
+struct DecodedAnswer: Sendable {
+  let isAccepted: Bool
+  /// Gives it to the load, on the network thread.
+  let take: @Sendable () -> Void
 }

@@ -10,11 +10,9 @@ struct ExchangesUnderWay {
   /// The number of both.
   private(set) var count = 0
 
-  /// The oldest exchange that a load of this request may join, of those that have not refused it.
-  func joinable(for request: PreparedRequest, besides passed: [any AnyExchange] = []) -> (any AnyExchange)? {
-    joinable[request.key.target]?.first { exchange in
-      exchange.prepared.isAlike(request) && !passed.contains { $0 === exchange }
-    }
+  /// The exchanges that a load of this request may join, the oldest first.
+  func joinable(for request: PreparedRequest) -> [any AnyExchange] {
+    joinable[request.key.target]?.filter { $0.prepared.isAlike(request) } ?? []
   }
 
   /// Adds a new exchange.
@@ -76,15 +74,6 @@ struct ExchangesUnderWay {
       joinable.values[slot].remove(at: place)
     }
     return true
-  }
-}
-
-extension ServiceCore {
-  /// Keeps loads that begin from now on from the answers of exchanges under way, where what these asked for
-  /// has changed: such a load makes an exchange of its own, and waits for none of them.
-  func outdateExchanges(where condition: (RequestKey) -> Bool) {
-    let exchanges = state.withLock { $0.exchanges.detach(where: condition) }
-    for exchange in exchanges { exchange.releaseOutdated() }
   }
 }
 

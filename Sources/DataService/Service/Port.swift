@@ -20,10 +20,17 @@ final class Port<Value: Sendable>: Sendable {
   private struct State {
     /// The load that a reader cancels, while it is not over.
     var load: (any AnyLoad)?
-    var unread: [Delivery] = []
+    var waiting: [Delivery] = []
     var reader: Reader?
     /// Whether a reader has begun the load, or never will.
     var hasBegun = false
+    /// Whether anything was delivered, and whether the last delivery was.
+    var hasDelivered = false
+    var isComplete = false
+    /// Whether the end was called.
+    var isEndCalled = false
+    /// Whether a thread hands on what waits, where callbacks run on the delivering one.
+    var isAttended = false
     var isClosed = false
     /// Whether the last delivery was handed over, and its callback has run.
     var isAtEnd = false
@@ -37,9 +44,28 @@ final class Port<Value: Sendable>: Sendable {
 
     /// What a reader gets at once: a delivery, or the end; the outer `nil` where it has to wait.
     mutating func take() -> Delivery?? {
-      if !unread.isEmpty { return .some(unread.removeFirst()) }
+      if !waiting.isEmpty { return .some(waiting.removeFirst()) }
       return isFinished ? .some(nil) : nil
     }
+
+    /// Puts a delivery in its place in the order.
+    mutating func place(_ delivery: Delivery) -> Placed {
+      guard !isClosed, !isComplete else { return .nowhere }
+      hasDelivered = true
+      if let reader {
+        self.reader = nil
+        return .read(reader)
+      }
+      waiting.append(delivery)
+      return .waiting
+    }
+  }
+
+  /// Where a delivery was put.
+  private enum Placed {
+    case nowhere, waiting
+    /// With a reader who waits.
+    case read(Reader)
   }
 
   private let state = Guarded(State())
@@ -58,35 +84,71 @@ final class Port<Value: Sendable>: Sendable {
     }
   }
 
-  /// Hands on what a load puts out. Called by one thread at a time.
-  func take(_ output: LoadOutput<Value>) {
-    switch output {
-    case .delivery(let delivery): deliver(delivery)
-    case .end: end()
+  /// Delivers where nothing was delivered yet: the stored response, from the thread that began the load. The network
+  /// thread may have gone on without it.
+  /// - Returns: Whether it did.
+  func deliverFirst(_ delivery: Delivery) -> Bool {
+    let placed = state.withLock { $0.hasDelivered ? .nowhere : $0.place(delivery) }
+    if case .nowhere = placed { return false }
+    handOn(delivery, placed)
+    return true
+  }
+
+  func deliver(_ delivery: Delivery) { handOn(delivery, state.withLock { $0.place(delivery) }) }
+
+  private func handOn(_ delivery: Delivery, _ placed: Placed) {
+    switch placed {
+    case .nowhere: break
+    case .read(let reader): reader.resume(returning: delivery)
+    case .waiting: if let callback { attend(callback) }
     }
   }
 
-  func deliver(_ delivery: Delivery) {
-    guard let callback else { return hold(delivery) }
-    guard let queue = callback.queue else { return call(delivery, callback) }
-    queue.async { self.call(delivery, callback) }
+  /// Says that the last delivery was made.
+  func end() {
+    state.withLock { $0.isComplete = true }
+    if let callback { attend(callback) } else { settle { $0.isAtEnd = true } }
   }
 
-  /// Law 11 is asked where the callback runs: what waits on the queue must hear of a `close()` there.
-  private func call(_ delivery: Delivery, _ callback: Callback) {
-    if mayCall { callback.deliver(delivery) }
-  }
-
-  private var mayCall: Bool { state.withLock { !$0.isClosed } }
-
-  private func hold(_ delivery: Delivery) {
-    let reader = state.withLock { state -> Reader? in
-      guard !state.isClosed else { return nil }
-      if state.reader == nil { state.unread.append(delivery) }
-      defer { state.reader = nil }
-      return state.reader
+  /// Makes a failure the last delivery, where the last one was not made yet, and ends.
+  func end(with failure: DataServiceError) {
+    let delivery = Delivery.failure(failure, lastKnown: nil)
+    let placed = state.withLock { state in
+      defer { state.isComplete = true }
+      return state.place(delivery)
     }
-    reader?.resume(returning: delivery)
+    handOn(delivery, placed)
+    end()
+  }
+
+  private func attend(_ callback: Callback) {
+    if let queue = callback.queue { return queue.async { _ = self.callNext(callback) } }
+    let isMine = state.withLock { state in
+      defer { state.isAttended = true }
+      return !state.isAttended
+    }
+    if isMine { while callNext(callback) {} }
+  }
+
+  /// Calls with what is next: a delivery, or the end. Law 11 is asked here, where the callback runs: what waits must hear
+  /// of a ``close()``.
+  /// - Returns: Whether there was anything.
+  private func callNext(_ callback: Callback) -> Bool {
+    let (delivery, isEnd) = state.withLock { state -> (Delivery?, Bool) in
+      if !state.waiting.isEmpty { return (state.waiting.removeFirst(), false) }
+      if state.isComplete, !state.isEndCalled {
+        state.isEndCalled = true
+        return (nil, true)
+      }
+      state.isAttended = false
+      return (nil, false)
+    }
+    if let delivery { callback.deliver(delivery) }
+    if isEnd {
+      callback.ended?()
+      settle { $0.isAtEnd = true }
+    }
+    return delivery != nil || isEnd
   }
 
   /// Progress reports where the callbacks run.
@@ -94,19 +156,13 @@ final class Port<Value: Sendable>: Sendable {
     _ progress: @escaping @Sendable (DataService.TransferProgress) -> Void
   ) -> @Sendable (DataService.TransferProgress) -> Void {
     guard let queue = callback?.queue else { return progress }
-    return { update in queue.async { if self.mayCall { progress(update) } } }
+    return { update in queue.async { if !self.isClosed { progress(update) } } }
   }
 
-  /// Says that the last delivery was handed on.
-  func end() {
-    guard let queue = callback?.queue else { return callEnded() }
-    queue.async { self.callEnded() }
-  }
+  private var isClosed: Bool { state.withLock { $0.isClosed } }
 
-  private func callEnded() {
-    callback?.ended?()
-    settle { $0.isAtEnd = true }
-  }
+  /// Whether the load is over.
+  var isOver: Bool { state.withLock { $0.isOver } }
 
   /// Says that the load is over.
   func finish() {
@@ -137,8 +193,8 @@ final class Port<Value: Sendable>: Sendable {
     // Released outside the lock, since a `deinit` may run the caller's code.
     let dropped = state.withLock { state -> [Delivery] in
       state.isClosed = true
-      defer { state.unread = [] }
-      return state.unread
+      defer { state.waiting = [] }
+      return state.waiting
     }
     withExtendedLifetime(dropped) {}
     settle { _ in }
@@ -213,10 +269,4 @@ final class Port<Value: Sendable>: Sendable {
   func leave() {
     if state.withLock({ $0.isAtEnd }) { close() } else { cancel() }
   }
-}
-
-/// What a load puts out: deliveries in order, then the end of the deliveries.
-enum LoadOutput<Value: Sendable>: Sendable {
-  case delivery(DataService.Delivery<Value>)
-  case end
 }

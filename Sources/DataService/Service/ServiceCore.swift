@@ -15,6 +15,8 @@ final class ServiceCore: Sendable {
   let thread: NetworkThread
   /// Whether the thread belongs to this service alone.
   let ownsThread: Bool
+  /// What is under way on it.
+  let engine: Engine
   let storeCalls = StoreCalls()
   let state: Guarded<ServiceState>
   /// The fleet's second tier; `nil` where none is configured.
@@ -60,7 +62,8 @@ final class ServiceCore: Sendable {
     #else
       self.transport = transport ?? SessionTransport(timekeeper: timekeeper)
     #endif
-    state = Guarded(ServiceState(now: timekeeper.bootNanoseconds))
+    engine = Engine(thread: thread, now: timekeeper.bootNanoseconds)
+    state = Guarded(ServiceState())
   }
 
   /// A keyed digest of a value that must never be written. If the key file is unavailable, the key lives as long as
@@ -154,12 +157,12 @@ final class ServiceCore: Sendable {
 
   /// Records an exchange's first attempt in its origin's budget.
   func earnRetry(origin: @autoclosure () -> String) {
-    state.withLock { $0.retryBudgets.earn(origin: origin()) }
+    engine.retryBudgets.earn(origin: origin())
   }
 
   /// Whether the origin's budget allows one more retry.
   func takeRetry(origin: String) -> Bool {
-    state.withLock { $0.retryBudgets.spend(origin: origin) }
+    engine.retryBudgets.spend(origin: origin)
   }
 
   /// The reason for refusing loads, once the service is closed.
@@ -168,8 +171,14 @@ final class ServiceCore: Sendable {
   /// Refuses loads from now on.
   func close(with error: DataServiceError) { state.withLock { $0.closed = error } }
 
-  /// Whether no load, exchange or maintenance is running.
-  var isIdle: Bool { state.withLock { $0.isIdle } }
+  /// Whether no load, exchange, maintenance or work with the tier is running. Loads are looked at first: what one leaves
+  /// behind it counts by then.
+  var isIdle: Bool { state.withLock { $0.isIdle } && engine.isIdle }
+
+  /// Sets a timer for what belongs to the network thread.
+  func after(_ delay: Duration, _ action: @escaping @Sendable () -> Void) -> TimerHandle {
+    timekeeper.after(delay) { [thread] in thread.performHere(action) }
+  }
 
   func nextExchangeNumber() -> Int {
     state.withLock { state in
@@ -179,7 +188,7 @@ final class ServiceCore: Sendable {
   }
 
   /// The number of running exchanges.
-  var exchangeCount: Int { state.withLock { $0.exchanges.count } }
+  var exchangeCount: Int { engine.exchanges.count }
 
   /// A number from 0 up to, not including, 1.
   func random() -> Double { Double.random(in: 0..<1) }
@@ -190,7 +199,7 @@ final class ServiceCore: Sendable {
     guard exchangeCount == 0 else { return }
     let now = timekeeper.bootNanoseconds
     let pause: Int64 = store.isWriting ? 1_000_000_000 : 60_000_000_000
-    let (isTurn, isRegular) = state.withLock { $0.maintenance.takeTurn(at: now, pause: pause) }
+    let (isTurn, isRegular) = engine.maintenance.takeTurn(at: now, pause: pause)
     guard isTurn else { return }
     let task = Task(executorPreference: thread) {
       let isDue = await self.storeCall { self.store.takeMaintenanceTurn(at: now) }
@@ -200,16 +209,16 @@ final class ServiceCore: Sendable {
       } else if isRegular {
         await self.store.performSmallMaintenance()
       }
-      self.state.withLock { $0.maintenance.task = nil }
+      self.engine.maintenance.task = nil
     }
     // The task cannot have ended yet: it runs on this thread.
-    state.withLock { $0.maintenance.task = task }
+    engine.maintenance.task = task
   }
 
   /// Returns once the running share of maintenance is done, or after a short time limit, since another process may
   /// hold it up.
   func awaitMaintenance() async {
-    guard let task = state.withLock({ $0.maintenance.task }) else { return }
+    guard !engine.isIdle, let task = await engine.run({ $0.maintenance.task }) else { return }
     let over = FirstValue<Void>()
     Task(executorPreference: thread) {
       await task.value
@@ -228,15 +237,11 @@ extension ServiceCore {
   private static var crowdedNanoseconds: Int64 { 50_000_000 }
 
   /// Records that another process's exchange has answered a load.
-  func noteFollowing() {
-    let now = timekeeper.bootNanoseconds
-    state.withLock { $0.followedAt = now }
-  }
+  func noteFollowing() { engine.noteFollowing(at: timekeeper.bootNanoseconds) }
 
   /// Whether another process's exchange has just answered.
   var hasJustFollowed: Bool {
-    guard let instant = state.withLock({ $0.followedAt }) else { return false }
-    return timekeeper.bootNanoseconds - instant < Self.crowdedNanoseconds
+    engine.hasFollowed(within: Self.crowdedNanoseconds, of: timekeeper.bootNanoseconds)
   }
 
   /// Yields the processor once if other processes may still wait for the answer delivered here. Without such a

@@ -7,13 +7,10 @@ internal import CacheStore
 struct ServiceState {
   /// The running loads, retained here: dropping a handle does not cancel its load.
   private(set) var loads = IdentityList<any AnyLoad> { ObjectIdentifier($0) }
-  var exchanges = ExchangesUnderWay()
   /// The bodies that are delivered while they arrive. Their loads are over, so sign-out and closing must end them
   /// separately.
   var liveBodies: [WeakLiveBody] = []
   var prefetches = HeldPrefetches()
-  var retryBudgets = RetryBudgets()
-  var maintenance: Maintenance
   /// The reason for refusing loads, once the service is closed.
   var closed: DataServiceError?
   /// What wakes and ends each running sequence of `changes(to:)`; sequences of `live(_:)` are only ended.
@@ -25,9 +22,6 @@ struct ServiceState {
   var lastExchange = 0
   /// The store errors that were reported last, 100 at most.
   private var reported: [String] = []
-  /// When another process's exchange last answered a load, in nanoseconds since boot; see
-  /// ``ServiceCore/yieldToFollowers()``.
-  var followedAt: Int64?
   var digestKey: DigestKey?
   var certificates = CertificateDigests()
   /// The names of the fields that are never stored.
@@ -39,16 +33,14 @@ struct ServiceState {
   /// What the tier has done and is not written beside the store yet.
   var tierCounts = TierCounts()
 
-  init(now: Int64) { maintenance = Maintenance(last: now) }
+  init() {}
 
   mutating func add(_ load: any AnyLoad) { loads.add(load) }
 
   mutating func remove(_ load: any AnyLoad) { loads.remove(load) }
 
-  /// Whether no load, exchange, maintenance or work with the tier is running.
-  var isIdle: Bool {
-    loads.isEmpty && exchanges.count == 0 && maintenance.task == nil && tierTasks.isEmpty
-  }
+  /// Whether no load and no work with the tier is running.
+  var isIdle: Bool { loads.isEmpty && tierTasks.isEmpty }
 
   /// Records a store error. Returns whether it is not among those reported last.
   mutating func report(_ message: String) -> Bool {

@@ -68,7 +68,8 @@ package final class TimerHandle: Sendable {
   package init(_ action: @escaping @Sendable () -> Void) { self.action = action }
 
   /// Prevents the action from starting, and releases its closure. Has no effect once the action has started.
-  package func cancel() { _ = take() }
+  /// - Returns: Whether it has not.
+  @discardableResult package func cancel() -> Bool { take() != nil }
 
   /// Runs the action, unless it has run or was cancelled.
   package func fire() { take()?() }

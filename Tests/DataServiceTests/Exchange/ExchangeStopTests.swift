@@ -16,8 +16,11 @@ import Testing
   private static let url = "http://origin.test/item"
   private static let closed = DataServiceError(.closed, "stopped by the test")
 
+  /// Stops them on the network thread: before what is submitted to that after this call.
   private func stopAll(_ core: ServiceCore) {
-    for exchange in core.state.withLock({ $0.exchanges.all }) { exchange.stop(with: Self.closed) }
+    core.thread.performHere {
+      for exchange in core.engine.exchanges.all { exchange.stop(with: Self.closed) }
+    }
   }
 
   @Test func `stopped between its body and the commit it writes nothing`() async throws {
@@ -39,7 +42,8 @@ import Testing
       }
     }
     #expect(seen == ["closed"])
-    #expect(try fixture.store.rows("SELECT * FROM last_request") == before)
+    let after = try fixture.store.rows("SELECT * FROM last_request")
+    #expect(after == before)
     await fixture.service.close()
   }
 
@@ -74,9 +78,7 @@ import Testing
     let core = Mutex<ServiceCore?>(nil)
     let fixture = try ServiceFixture.scripted { _, number in
       guard number > 1 else { return .answer("body", ["ETag": "\"1\""]) }
-      if let core = core.withLock({ $0 }) {
-        for exchange in core.state.withLock({ $0.exchanges.all }) { exchange.stop(with: Self.closed) }
-      }
+      if let core = core.withLock({ $0 }) { stopAll(core) }
       return .answer("", status: 304, ["ETag": "\"1\"", "X-Age": "new"])
     }
     core.withLock { $0 = fixture.service.core }
@@ -152,9 +154,11 @@ import Testing
     }
     let exchange = try exchange(fixture)
     let listener = Listener()
-    #expect(exchange.join(listener.waiter))
-    exchange.stop(with: Self.closed)
-    exchange.start()
+    await fixture.service.core.engine.run { _ in
+      #expect(exchange.join(listener.waiter))
+      exchange.stop(with: Self.closed)
+      exchange.start()
+    }
     await isAsked.wait()
     #expect(await eventually { isCancelled.isOpen })
     #expect(listener.results.withLock { $0 } == ["closed"])
@@ -172,8 +176,7 @@ import Testing
 
     var waiter: ExchangeWaiter {
       ExchangeWaiter(
-        load: self, acceptedStatuses: nil, decodes: false, accepts: { _, _ in true },
-        tierAnswered: { _ in }, received: nil,
+        load: self, acceptedStatuses: nil, decoder: nil, tierAnswered: { _ in }, received: nil,
         answered: { [self] result in
           let text =
             switch result {
@@ -196,17 +199,19 @@ import Testing
     let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
     let exchange = try exchange(fixture)
     let listeners = [Listener(), Listener()]
-    for listener in listeners { #expect(exchange.join(listener.waiter)) }
-    exchange.stop(with: Self.closed)
-    exchange.publish(.failure(DataServiceError(.refused, "late")))
-    exchange.stop(with: DataServiceError(.signedOut, "again"))
-    exchange.reportCommitted()
+    await fixture.service.core.engine.run { _ in
+      for listener in listeners { #expect(exchange.join(listener.waiter)) }
+      exchange.stop(with: Self.closed)
+      exchange.publish(.failure(DataServiceError(.refused, "late")))
+      exchange.stop(with: DataServiceError(.signedOut, "again"))
+      exchange.reportCommitted()
+      #expect(!exchange.join(Listener().waiter), "nobody joins what is over")
+      #expect(!exchange.beginWriting())
+    }
     for listener in listeners {
       #expect(listener.results.withLock { $0 } == ["closed"])
       #expect(listener.settled.withLock { $0 } == 1)
     }
-    #expect(!exchange.join(Listener().waiter), "nobody joins what is over")
-    #expect(!exchange.beginWriting())
     await fixture.service.close()
   }
 
@@ -223,11 +228,11 @@ import Testing
         answer.body = .data(Data("body".utf8))
       }
       let exchange = try exchange(fixture)
-      for listener in listeners {
-        listener.results.withLock { $0 = [] }
-        #expect(exchange.join(listener.waiter))
+      for listener in listeners { listener.results.withLock { $0 = [] } }
+      await fixture.service.core.engine.run { [answer] _ in
+        for listener in listeners { #expect(exchange.join(listener.waiter)) }
+        exchange.publish(.answer(answer))
       }
-      exchange.publish(.answer(answer))
       let results = listeners.map { listener in listener.results.withLock { $0 } }
       #expect(results == [["answer 200"], [outcome], [outcome]])
     }
@@ -247,11 +252,13 @@ import Testing
     let lease = ExchangeLease(
       lease: try #require(try core.store.tryLease(hash)), store: core.store, hash: hash,
       clock: core.timekeeper)
-    if isEarly { exchange.releaseOutdated() }
-    exchange.hold(lease)
+    await core.engine.run { _ in
+      if isEarly { exchange.releaseOutdated() }
+      exchange.hold(lease)
+    }
     if !isEarly {
       #expect(try core.store.isLeased(hash))
-      exchange.releaseOutdated()
+      await core.engine.run { _ in exchange.releaseOutdated() }
     }
     #expect(try await eventually { try !core.store.isLeased(hash) })
     await fixture.service.close()
@@ -261,13 +268,15 @@ import Testing
     let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
     let exchange = try exchange(fixture)
     let listener = Listener()
-    #expect(exchange.join(listener.waiter))
-    #expect(exchange.beginWriting())
-    exchange.stop(with: Self.closed)
-    // What the writing comes to is told to nobody any more.
-    exchange.publish(.failure(DataServiceError(.refused, "late")))
-    #expect(listener.results.withLock { $0 } == ["closed"] && listener.settled.withLock { $0 } == 0)
-    exchange.reportCommitted()
+    await fixture.service.core.engine.run { _ in
+      #expect(exchange.join(listener.waiter))
+      #expect(exchange.beginWriting())
+      exchange.stop(with: Self.closed)
+      // What the writing comes to is told to nobody any more.
+      exchange.publish(.failure(DataServiceError(.refused, "late")))
+      #expect(listener.results.withLock { $0 } == ["closed"] && listener.settled.withLock { $0 } == 0)
+      exchange.reportCommitted()
+    }
     #expect(listener.settled.withLock { $0 } == 1)
     await fixture.service.close()
   }

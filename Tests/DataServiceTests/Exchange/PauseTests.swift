@@ -70,7 +70,7 @@ import TestTurns
       .answer("busy", status: 503, ["Retry-After": "30"])
     }
     let item = try url("http://a.test/item")
-    while fixture.service.core.takeRetry(origin: "http://a.test") {}
+    await spendRetries(of: "http://a.test", fixture.service.core)
     let retrying = { @Sendable (request: inout DataService.Request) in request.limits.retries = 2 }
     #expect(await fixture.outline(item, configure: retrying) == ["fresh(busy, new)"])
     #expect(await fixture.outline(item, configure: retrying) == ["failure(paused)"])
@@ -81,15 +81,23 @@ import TestTurns
   @Test func `ten exchanges earn their origin one retry, and no other origin`() async throws {
     let (fixture, _) = try fixture { _, _ throws(DataServiceError) in .answer("yes") }
     let core = fixture.service.core
-    for origin in ["http://a.test", "http://b.test"] { while core.takeRetry(origin: origin) {} }
+    for origin in ["http://a.test", "http://b.test"] { await spendRetries(of: origin, core) }
     for number in 1...10 {
-      #expect(!core.takeRetry(origin: "http://a.test"), "\(number)")
+      #expect(await !takeRetry(of: "http://a.test", core), "\(number)")
       _ = await fixture.outline(try url("http://a.test/item"), policy: .freshOnly)
     }
-    #expect(!core.takeRetry(origin: "http://b.test"))
-    #expect(core.takeRetry(origin: "http://a.test"))
-    #expect(!core.takeRetry(origin: "http://a.test"))
+    #expect(await !takeRetry(of: "http://b.test", core))
+    #expect(await takeRetry(of: "http://a.test", core))
+    #expect(await !takeRetry(of: "http://a.test", core))
     await fixture.service.close()
+  }
+
+  private func takeRetry(of origin: String, _ core: ServiceCore) async -> Bool {
+    await core.engine.run { _ in core.takeRetry(origin: origin) }
+  }
+
+  private func spendRetries(of origin: String, _ core: ServiceCore) async {
+    while await takeRetry(of: origin, core) {}
   }
 
   @Test(

@@ -5,7 +5,7 @@ import TestTurns
 
 @Suite("What the loads of a service share", .inTurn) struct ServiceStateTests {
   @Test func `that there is no network holds until an exchange says otherwise, not a cancelled one`() {
-    var state = ServiceState(now: 0)
+    var state = ServiceState()
     #expect(state.prefetches.failedAt == nil)
     state.noteNetwork(after: .failure(DataServiceError(.offline, "no network")), now: 1)
     #expect(state.prefetches.failedAt == 1)
@@ -41,12 +41,17 @@ import TestTurns
     #expect(!turn.isTurn)
   }
 
-  @Test func `a service is idle only without background work, and without work with the tier`() {
-    var state = ServiceState(now: 0)
+  @Test func `a service is idle only without background work, and without work with the tier`() async {
+    let thread = NetworkThread()
+    let engine = Engine(thread: thread, now: 0)
+    #expect(engine.isIdle)
+    await engine.run { $0.maintenance.task = Task {} }
+    #expect(!engine.isIdle)
+    await engine.run { $0.maintenance.task = nil }
+    #expect(engine.isIdle)
+    await thread.stop()
+    var state = ServiceState()
     #expect(state.isIdle)
-    state.maintenance.task = Task {}
-    #expect(!state.isIdle)
-    state.maintenance.task = nil
     state.tierTasks[1] = FirstValue<Void>()
     #expect(!state.isIdle)
     state.tierTasks[1] = nil
