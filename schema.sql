@@ -5,7 +5,7 @@
 -- nothing less removes every byte (secure_delete leaves copies of index cells in the gaps of rebalanced pages).
 PRAGMA auto_vacuum = INCREMENTAL;
 PRAGMA application_id = 0x43464348;      -- "CFCH"
-PRAGMA user_version = 2;               -- until the first release, raised with each change to a statement below
+PRAGMA user_version = 3;               -- until the first release, raised with each change to a statement below
 
 -- Whose rows. Sign-out deletes the account's row and everything below goes with it; the name gets a new id when
 -- next used. An exchange carries the id it began with, so what comes late for a signed-out account fails its
@@ -141,12 +141,6 @@ CREATE TABLE usage (
   failed       INTEGER NOT NULL DEFAULT 0,
   saved_bytes  INTEGER NOT NULL DEFAULT 0,
   saved_ms     INTEGER NOT NULL DEFAULT 0,
-  refused      INTEGER NOT NULL DEFAULT 0,       -- loads begun before they were wanted: not begun after all,
-  committed    INTEGER NOT NULL DEFAULT 0,       -- begun and wanted,
-  unused       INTEGER NOT NULL DEFAULT 0,       -- begun and not wanted
-  lead_ms      INTEGER NOT NULL DEFAULT 0,       -- by how much those that were wanted were early
-  won_ms       INTEGER NOT NULL DEFAULT 0,       -- and how much less was waited for them
-  wasted_bytes INTEGER NOT NULL DEFAULT 0,       -- transferred for those that were not
   PRIMARY KEY (account_id, host)
 ) STRICT, WITHOUT ROWID;
 

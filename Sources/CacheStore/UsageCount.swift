@@ -12,8 +12,6 @@ package struct UsageCount: Sendable, Hashable {
   package var savedBytes: Int64 = 0
   /// Milliseconds of exchanges that no caller had to await.
   package var savedMilliseconds: Int64 = 0
-  /// Prefetches.
-  package var anticipations = AnticipationCounts()
 
   /// Nothing yet.
   package init() {}
@@ -25,42 +23,6 @@ package struct UsageCount: Sendable, Hashable {
     left.failed.saturate(adding: right.failed)
     left.savedBytes.saturate(adding: right.savedBytes)
     left.savedMilliseconds.saturate(adding: right.savedMilliseconds)
-    left.anticipations += right.anticipations
-  }
-}
-
-/// The gain and the cost of prefetches.
-public struct AnticipationCounts: Sendable, Hashable {
-  /// Loads that were not begun: an unsafe method, a failing network, more urgent exchanges.
-  public var refused: Int64 = 0
-  /// Begun loads that the caller committed.
-  public var committed: Int64 = 0
-  /// Begun loads that were cancelled, replaced, or not committed in time.
-  public var unused: Int64 = 0
-  /// The milliseconds between the beginning and the commit of committed loads, in total.
-  public var leadMilliseconds: Int64 = 0
-  /// The milliseconds of waiting this saved: for each load its lead, but no more than its exchange took.
-  public var wonMilliseconds: Int64 = 0
-  /// Body bytes transferred for unused loads.
-  public var wastedBytes: Int64 = 0
-
-  /// Nothing yet.
-  package init() {}
-
-  /// The part of the begun loads that was committed, from 0 to 1; `nil` where none has ended either way.
-  public var hitRate: Double? {
-    let decided = committed + unused
-    return decided > 0 ? Double(committed) / Double(decided) : nil
-  }
-
-  /// Adds other counts.
-  package static func += (left: inout AnticipationCounts, right: AnticipationCounts) {
-    left.refused.saturate(adding: right.refused)
-    left.committed.saturate(adding: right.committed)
-    left.unused.saturate(adding: right.unused)
-    left.leadMilliseconds.saturate(adding: right.leadMilliseconds)
-    left.wonMilliseconds.saturate(adding: right.wonMilliseconds)
-    left.wastedBytes.saturate(adding: right.wastedBytes)
   }
 }
 

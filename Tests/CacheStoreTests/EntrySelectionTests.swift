@@ -183,8 +183,6 @@ import Testing
     var count = UsageCount()
     count.stored = 1
     count.savedBytes = 10
-    count.anticipations.committed = 1
-    count.anticipations.leadMilliseconds = 90
     for _ in 0..<3 { fixture.store.count(accountID: account, host: "example.org", count) }
     fixture.store.count(accountName: "", host: "example.org", count)
     fixture.store.count(accountName: "nobody", host: "example.org", count)
@@ -194,8 +192,6 @@ import Testing
     #expect(try fixture.number("SELECT stored FROM usage") == 4)
     #expect(try fixture.number("SELECT saved_bytes FROM usage") == 40)
     #expect(try fixture.number("SELECT count(*) FROM usage") == 1)
-    let ahead = try await fixture.store.statistics().parts.first?.deliveries.anticipations
-    #expect(ahead?.committed == 4 && ahead?.leadMilliseconds == 360)
     #expect(try fixture.number("SELECT used_at_ms FROM last_use") == 2_000_000)
   }
 }

@@ -52,15 +52,4 @@ import TestTurns
       #expect(result == sum, "\(first) and \(second)")
     }
   }
-
-  @Test func `the part that was committed is told once any load has ended either way`() {
-    var counts = AnticipationCounts()
-    #expect(counts.hitRate == nil)
-    counts.refused = 5
-    #expect(counts.hitRate == nil)
-    (counts.committed, counts.unused) = (3, 1)
-    #expect(counts.hitRate == 0.75)
-    (counts.committed, counts.unused) = (0, 1)
-    #expect(counts.hitRate == 0)
-  }
 }

@@ -28,9 +28,7 @@ struct UsageJournalLines: Equatable {
     for mark in marks { text += "m \(file) \(mark.row) \(mark.instant)\n" }
     for entry in counts {
       let count = entry.count
-      guard count.anticipations == AnticipationCounts(), !entry.host.isEmpty,
-        entry.host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F })
-      else { return nil }
+      guard !entry.host.isEmpty, entry.host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { return nil }
       text += "c \(file) \(entry.account) \(count.stored) \(count.fresh) \(count.unchanged) \(count.failed) "
       text += "\(count.savedBytes) \(count.savedMilliseconds) \(entry.host)\n"
     }

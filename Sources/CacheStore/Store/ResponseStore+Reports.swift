@@ -134,8 +134,7 @@ extension ResponseStore {
     }
     try connection.withStatement(
       """
-      SELECT a.name, u.host, u.stored, u.fresh, u.unchanged, u.failed, u.saved_bytes, u.saved_ms,
-        u.refused, u.committed, u.unused, u.lead_ms, u.won_ms, u.wasted_bytes
+      SELECT a.name, u.host, u.stored, u.fresh, u.unchanged, u.failed, u.saved_bytes, u.saved_ms
       FROM usage u JOIN account a ON a.id = u.account_id
       """
     ) { (statement) throws(CacheStoreError) in
@@ -148,12 +147,6 @@ extension ResponseStore {
         part.deliveries.failed = statement.integer(5).asCount
         part.deliveries.savedBytes = statement.integer(6).asCount
         part.deliveries.savedMilliseconds = statement.integer(7).asCount
-        part.deliveries.anticipations.refused = statement.integer(8).asCount
-        part.deliveries.anticipations.committed = statement.integer(9).asCount
-        part.deliveries.anticipations.unused = statement.integer(10).asCount
-        part.deliveries.anticipations.leadMilliseconds = statement.integer(11).asCount
-        part.deliveries.anticipations.wonMilliseconds = statement.integer(12).asCount
-        part.deliveries.anticipations.wastedBytes = statement.integer(13).asCount
         parts[[account, host]] = part
       }
     }

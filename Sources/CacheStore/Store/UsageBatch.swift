@@ -112,11 +112,8 @@ extension Connection {
     let statement = try statement(.addUsage)
     statement.bind(1, entry.account)
     statement.bind(2, entry.host)
-    let ahead = count.anticipations
     let numbers = [
       count.stored, count.fresh, count.unchanged, count.failed, count.savedBytes, count.savedMilliseconds,
-      ahead.refused, ahead.committed, ahead.unused, ahead.leadMilliseconds, ahead.wonMilliseconds,
-      ahead.wastedBytes,
     ]
     for (index, number) in numbers.enumerated() {
       statement.bind(Int32(index + 3), min(number, Query.mostCounted))

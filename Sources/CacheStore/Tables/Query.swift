@@ -225,21 +225,14 @@ extension Query {
   static let mostCounted: Int64 = 1 << 53
 
   private static let addUsageText = """
-    INSERT INTO usage (account_id, host, stored, fresh, unchanged, failed, saved_bytes, saved_ms,
-      refused, committed, unused, lead_ms, won_ms, wasted_bytes)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+    INSERT INTO usage (account_id, host, stored, fresh, unchanged, failed, saved_bytes, saved_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
     ON CONFLICT DO UPDATE SET
       stored = min(stored + excluded.stored, \(mostCounted)),
       fresh = min(fresh + excluded.fresh, \(mostCounted)),
       unchanged = min(unchanged + excluded.unchanged, \(mostCounted)),
       failed = min(failed + excluded.failed, \(mostCounted)),
       saved_bytes = min(saved_bytes + excluded.saved_bytes, \(mostCounted)),
-      saved_ms = min(saved_ms + excluded.saved_ms, \(mostCounted)),
-      refused = min(refused + excluded.refused, \(mostCounted)),
-      committed = min(committed + excluded.committed, \(mostCounted)),
-      unused = min(unused + excluded.unused, \(mostCounted)),
-      lead_ms = min(lead_ms + excluded.lead_ms, \(mostCounted)),
-      won_ms = min(won_ms + excluded.won_ms, \(mostCounted)),
-      wasted_bytes = min(wasted_bytes + excluded.wasted_bytes, \(mostCounted))
+      saved_ms = min(saved_ms + excluded.saved_ms, \(mostCounted))
     """
 }

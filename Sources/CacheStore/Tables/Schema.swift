@@ -4,7 +4,7 @@ internal import PlatformC
 /// Recognises a store by its header, and creates the tables in an empty file.
 enum Schema {
   /// `user_version` of the files this release writes, as in `schema.sql`.
-  static let version = 2
+  static let version = 3
   /// `application_id`: "CFCH".
   static let application: Int64 = 0x4346_4348
 

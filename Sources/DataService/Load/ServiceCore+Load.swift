@@ -71,20 +71,21 @@ extension ServiceCore {
   /// Ends the loads and exchanges that satisfy the condition, and waits for their writes.
   func stop(_ error: DataServiceError, where condition: @escaping @Sendable (PreparedRequest) -> Bool) async {
     var ended: [any AnyLoad] = []
-    if !isIdle {
+    // Nothing has begun where the thread has not.
+    if thread.isRunning || !isIdle {
       ended = await engine.run { [self] engine in
         // Copied, because the calls below run caller's code and take other locks.
-        let loads = state.withLock { $0.loads.all }.filter { $0.request.map(condition) ?? false }
+        let (all, prefetches) = state.withLock { ($0.loads.all, $0.prefetches.all) }
+        let loads = all.filter { $0.request.map(condition) ?? false }
         for exchange in engine.exchanges.all where condition(exchange.prepared) { exchange.stop(with: error) }
         for load in loads { load.stop(with: error) }
+        // All prefetches, also those whose loads have already ended.
+        if error.kind == .signedOut { for prefetch in prefetches { prefetch.signOut(where: condition) } }
         return loads
       }
     }
     endLiveBodies(with: error, where: condition)
     for load in ended { await load.finished() }
-    // All prefetches, also those whose loads have already ended.
-    guard error.kind == .signedOut else { return }
-    for prefetch in state.withLock({ $0.prefetches.all }) { prefetch.signOut(where: condition) }
   }
 }
 

@@ -1,4 +1,3 @@
-public import CacheStore
 internal import Guards
 public import PlatformFoundation
 
@@ -36,21 +35,8 @@ extension DataService {
     ///   service.
     public func commit(progress: (@Sendable (TransferProgress) -> Void)? = nil) -> Deliveries<Value> {
       let other = normal(progress)
-      guard prefetch.commit(progress: progress) else { return other }
-      return Deliveries { [prefetch] port in
-        let isAttached = prefetch.attach { output in
-          switch output {
-          case .delivery(let delivery): port.deliver(delivery)
-          case .end: port.end()
-          }
-        }
-        guard isAttached else { return other.begin(port) }
-        if !port.begin(prefetch) { prefetch.cancel() }
-        Task {
-          await prefetch.finished()
-          port.finish()
-        }
-      }
+      prefetch.commit(progress: progress)
+      return Deliveries { [prefetch] port in prefetch.read(port, orBegin: other.begin) }
     }
 
     /// Whether the prefetch is still held: not committed, released or refused.
@@ -126,7 +112,4 @@ extension DataService {
       sequence(request, policy: .storedThenFresh, form: form, progress: progress)
     }
   }
-
-  /// The counts of anticipations since the service was made; those of all time are kept in the store.
-  public var anticipationCounts: AnticipationCounts { core.state.withLock { $0.prefetches.counts } }
 }

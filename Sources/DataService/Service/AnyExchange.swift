@@ -59,9 +59,10 @@ protocol AnyPrefetch: AnyObject, Sendable {
   var group: String? { get }
   /// Begins the load, on the network thread.
   func begin()
-  /// Releases the prefetch, unless it is committed.
+  /// Releases the prefetch, unless it is committed. From any thread.
   func release(_ reason: ReleaseReason)
-  /// If the request belongs to a signed-out account, drops its deliveries and delivers that failure instead.
+  /// If the request belongs to a signed-out account, drops its deliveries and delivers that failure instead. On the
+  /// network thread.
   func signOut(where condition: (PreparedRequest) -> Bool)
 }
 

@@ -1,13 +1,12 @@
 internal import CacheStore
 
-/// The held prefetches, and the counts of anticipation.
+/// The held prefetches, and those whose deliveries may still be read.
 struct HeldPrefetches {
   private struct Weak { weak let prefetch: (any AnyPrefetch)? }
 
   private(set) var held: [any AnyPrefetch] = []
   /// The committed prefetches whose deliveries a caller may still read.
   private var wanted: [Weak] = []
-  var counts = AnticipationCounts()
   /// The time of the last exchange that failed for lack of a network, in nanoseconds since boot.
   var failedAt: Int64?
   private var isClosed = false

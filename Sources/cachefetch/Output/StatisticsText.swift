@@ -15,7 +15,6 @@ enum StatisticsText {
     let saved = parts.reduce(into: UsageCount()) { sum, part in
       sum.savedBytes += part.deliveries.savedBytes
       sum.savedMilliseconds += part.deliveries.savedMilliseconds
-      sum.anticipations += part.deliveries.anticipations
     }
     var text = """
       entries  \(rows), \(Words.size(bytes)) of bodies\(pinned)
@@ -23,7 +22,7 @@ enum StatisticsText {
       saved    \(Words.size(saved.savedBytes)) of transfer, \(Words.elapsed(.milliseconds(saved.savedMilliseconds))) of waiting
 
       """
-    text += ahead(saved.anticipations) + shared(tier)
+    text += shared(tier)
     for part in parts {
       let counts = part.deliveries
       let name = width == nil ? part.account : EntryTable.shortAccount(part.account)
@@ -47,18 +46,6 @@ enum StatisticsText {
     let parts: [String] = counts.dropLast().map { $0 + "," } + counts.suffix(1)
     let below = Columns.wrapped(parts, to: width - 2).map { "  " + $0 }
     return ([first] + below).map { Columns.cut($0, to: width) + "\n" }.joined()
-  }
-
-  /// The results of prefetches; empty if there were none.
-  static func ahead(_ counts: AnticipationCounts) -> String {
-    guard let rate = counts.hitRate else { return "" }
-    let lead = Words.elapsed(.milliseconds(counts.leadMilliseconds))
-    let won = Words.elapsed(.milliseconds(counts.wonMilliseconds))
-    return
-      "ahead    \(counts.committed) of \(Counted.text(counts.committed + counts.unused, "load")) begun ahead "
-      + "\(Counted.were(counts.committed)) wanted "
-      + "(\(Int((rate * 100).rounded())) %); \(lead) ahead in all, \(won) won, "
-      + "\(Words.size(counts.wastedBytes)) wasted\n"
   }
 
   /// What the fleet's second tier has done; empty where there was none.
@@ -93,13 +80,6 @@ enum StatisticsText {
     json.member("failed", part.deliveries.failed)
     json.member("saved_bytes", part.deliveries.savedBytes)
     json.member("saved_ms", part.deliveries.savedMilliseconds)
-    let ahead = part.deliveries.anticipations
-    json.member("ahead_refused", ahead.refused)
-    json.member("ahead_committed", ahead.committed)
-    json.member("ahead_unused", ahead.unused)
-    json.member("ahead_lead_ms", ahead.leadMilliseconds)
-    json.member("ahead_won_ms", ahead.wonMilliseconds)
-    json.member("ahead_wasted_bytes", ahead.wastedBytes)
     return json.line()
   }
 }

@@ -42,7 +42,7 @@ import TestTurns
     let fixture = try StoreFixture()
     _ = try await fixture.store.accountID(named: "")
     #expect(try fixture.number("PRAGMA auto_vacuum") == 2)
-    #expect(try fixture.number("PRAGMA user_version") == 2)
+    #expect(try fixture.number("PRAGMA user_version") == 3)
     #expect(try fixture.number("PRAGMA application_id") == 0x4346_4348)
     #expect(try fixture.sql("PRAGMA journal_mode") == [["wal"]])
     #expect(try fixture.sql("PRAGMA integrity_check") == [["ok"]])

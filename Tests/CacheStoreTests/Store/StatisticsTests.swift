@@ -15,12 +15,6 @@ import Testing
     count.failed = 4
     count.savedBytes = 5
     count.savedMilliseconds = 6
-    count.anticipations.refused = 7
-    count.anticipations.committed = 8
-    count.anticipations.unused = 9
-    count.anticipations.leadMilliseconds = 10
-    count.anticipations.wonMilliseconds = 11
-    count.anticipations.wastedBytes = 12
     store.count(accountID: account, host: "example.org", count)
     #expect(try await store.statistics().parts.map(\.deliveries) == [count])
     store.count(accountID: account, host: "example.org", count)

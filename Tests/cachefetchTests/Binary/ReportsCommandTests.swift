@@ -73,7 +73,7 @@ import TestTurns
     let found = try run.lines.map { try JSONDecoder().decode(Finding.self, from: Data($0.utf8)) }
     for (subject, message) in [
       ("transport", "libcurl "), ("libraries", "SQLite "), ("file", shell.store.path), ("mode", "only you"),
-      ("integrity", "the database structure is intact"), ("schema", "schema 2,"),
+      ("integrity", "the database structure is intact"), ("schema", "schema 3,"),
       ("checksums", "every stored byte"),
       ("log", "write-ahead log has "), ("digest-key", ".key"), ("proxy", "proxy.example:3128"),
     ] {

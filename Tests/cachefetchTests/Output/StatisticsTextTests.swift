@@ -13,16 +13,9 @@ import TestTurns
     one.deliveries.failed = 1
     one.deliveries.savedBytes = 2_000
     one.deliveries.savedMilliseconds = 30
-    one.deliveries.anticipations.committed = 2
-    one.deliveries.anticipations.unused = 1
-    one.deliveries.anticipations.refused = 6
-    one.deliveries.anticipations.leadMilliseconds = 40
-    one.deliveries.anticipations.wonMilliseconds = 20
-    one.deliveries.anticipations.wastedBytes = 7
     var other = StoreStatistics.Part(account: "auto:0123456789abcdef", host: "b\u{9B}", rows: 1, bytes: 500)
     other.deliveries.savedBytes = 500
     other.deliveries.savedMilliseconds = 12
-    other.deliveries.anticipations.committed = 1
     return [one, other]
   }()
 
@@ -41,7 +34,6 @@ import TestTurns
     entries  3, 1.5 kB of bodies, 1 pinned
     file     4.1 kB of at most 1.0 MB, and 32 B of log
     saved    2.5 kB of transfer, 42 ms of waiting
-    ahead    3 of 4 loads begun ahead were wanted (75 %); 40 ms ahead in all, 20 ms won, 7 B wasted
 
     """
 
@@ -80,18 +72,11 @@ import TestTurns
     #expect(text.hasPrefix("entries  2, 1.0 kB of bodies\nfile     4.1 kB of "), "\(text)")
   }
 
-  @Test func `nothing is said of loads begun ahead where there were none`() {
-    var counts = AnticipationCounts()
-    counts.refused = 3
-    #expect(StatisticsText.ahead(counts) == "")
-  }
-
   @Test func `its JSON object has every count`() {
     #expect(
       String(decoding: StatisticsText.line(Self.parts[0]), as: UTF8.self)
         == #"{"account":"","host":"a.example","rows":2,"bytes":1000,"stored":3,"fresh":4,"unchanged":5,"failed":1,"#
-        + #""saved_bytes":2000,"saved_ms":30,"ahead_refused":6,"ahead_committed":2,"ahead_unused":1,"#
-        + #""ahead_lead_ms":40,"ahead_won_ms":20,"ahead_wasted_bytes":7}"# + "\n")
+        + #""saved_bytes":2000,"saved_ms":30}"# + "\n")
   }
 
   @Test func `a finding has its remedy below it`() {

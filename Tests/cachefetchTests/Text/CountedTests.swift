@@ -14,10 +14,6 @@ import TestTurns
     #expect(setAside(0, 2).hasSuffix("; 0 responses were carried over, 2 that were found could not be read"))
     #expect(Words.entries(1) == "1 entry" && Words.entries(2) == "2 entries")
     #expect(Words.span(seconds: 1) == "1 second" && Words.span(seconds: 120) == "2 minutes")
-    var counts = AnticipationCounts()
-    counts.committed = 1
-    let ahead = StatisticsText.ahead(counts)
-    #expect(ahead.hasPrefix("ahead    1 of 1 load begun ahead was wanted"), "\(ahead)")
   }
 
   @Test(
