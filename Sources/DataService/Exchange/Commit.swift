@@ -6,12 +6,9 @@ internal import PlatformFoundation
 struct Commit {
   static let rowIsGone = "the validated response is gone"
   private static let storeIsGone = "the store was removed while the body arrived"
-  /// From this many running exchanges on, sharing a commit is faster than one commit each on this thread.
-  private static let many = 4
 
   let exchange: Exchange
   private var core: ServiceCore { exchange.core }
-  private var isOneOfMany: Bool { core.exchangeCount >= Self.many }
 
   init(exchange: Exchange) { self.exchange = exchange }
 
@@ -22,7 +19,6 @@ struct Commit {
     _ answer: Answer, _ collected: BodyCollector.Collected
   ) async throws(DataServiceError) -> ExchangeStep {
     guard exchange.beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
-    let isOneOfMany = isOneOfMany
     if case .short = collected, exchange.plan.pendingLookup == nil, let accountID = exchange.generation.known
     {
       let write = write(answer, collected, accountID: accountID)
@@ -36,7 +32,7 @@ struct Commit {
       await exchange.plan.pendingLookup?.value
       return try await exchange.generation.with { (id) async throws(CacheStoreError) in
         try await core.store.overwrite(
-          write(answer, collected, accountID: id), isOneOfMany: isOneOfMany, soon: core.thread.perform)
+          write(answer, collected, accountID: id), soon: core.thread.perform)
       }
     }
     if done?.isMissing == true, case .long = collected { return .askAgain(because: Self.storeIsGone) }
@@ -135,14 +131,13 @@ struct Commit {
       return .askAgain(because: "what is stored does not decode")
     }
     guard exchange.beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
-    let isOneOfMany = isOneOfMany
-    let (done, pending) = await bounded(isStored: { (isStored: Bool) in isStored }) {
-      [core] () async throws(CacheStoreError) in
-      try await core.store.freshen(freshening, isOneOfMany: isOneOfMany, soon: core.thread.perform)
+    let (done, pending) = await bounded(isStored: { (written: ResponseStore.Overwritten) in written.isStored }
+    ) { [core] () async throws(CacheStoreError) in
+      try await core.store.freshen(freshening)
     }
     switch done {
-    case .success(true): answer.kept = .yes
-    case .success(false): return try await newerRow(answer)
+    case .success(.stored): answer.kept = .yes
+    case .success(.superseded): return try await newerRow(answer)
     case .failure(let error):
       if error.reason == .signedOut { throw .signedOut }
       if error.reason == .missing { return .askAgain(because: Self.rowIsGone) }
@@ -239,11 +234,11 @@ struct Commit {
           accountName: key.account, targets: [key.target], started: exchange.started)
         return .no(.method)
       }
-      let isWritten = try await core.store.freshen(
+      let written = try await core.store.freshen(
         ResponseStore.Freshening(
           rowID: stored.id, body: stored.body, head: head,
           variant: variant(of: stored, freshenedBy: answer, to: fields)))
-      return isWritten ? .yes : .no(.superseded)
+      return written.isStored ? .yes : .no(.superseded)
     }
     switch done {
     case .success(let kept): return kept
@@ -264,7 +259,7 @@ struct Commit {
   ) async -> (Result<ResponseStore.Overwritten, CacheStoreError>?, Task<LateWrite, Never>?)? {
     typealias Done = Result<ResponseStore.Overwritten, CacheStoreError>
     let (first, last) = (FirstValue<Done?>(), FirstValue<Done>())
-    let isUnderWay = core.store.overwriteTogether(write, soon: core.thread.perform) { done in
+    let isUnderWay = core.store.overwrite(write, soon: core.thread.perform) { done in
       last.set(done)
       first.set(done)
     }
@@ -309,14 +304,6 @@ struct Commit {
       }
       return .failed
     }
-  }
-}
-
-extension ResponseStore.Overwritten {
-  /// Whether the row is committed.
-  fileprivate var isStored: Bool {
-    if case .stored = self { return true }
-    return false
   }
 }
 

@@ -49,7 +49,7 @@ import TestTurns
       let account = try await fixture.store.accountID(named: "")
       let other = RequestKey(target: "https://example.org/other")
       let another = fixture.store.write(pattern(length), for: other, at: 3, accountID: account)
-      let isTaken = fixture.store.overwriteTogether(another, soon: { $0() }, completion: { _ in })
+      let isTaken = fixture.store.overwrite(another, completion: { _ in })
       #expect(isTaken == (count == 1), "\(length) bytes")
 
       // A body of one chunk has no reader left; a longer one may have, and is released.
