@@ -74,6 +74,6 @@ extension ResponseStore {
     if row.fields.wire.count > found.row.fields.wire.count {
       try eviction.keepWithinLimit(writing: row.id, connection)
     }
-    return .stored(rowID: row.id, body: row.body)
+    return .stored(rowID: row.id, body: freshening.body)
   }
 }

@@ -66,8 +66,7 @@ final class Exchange: Sendable {
     self.plan = plan
     self.core = core
     generation = AccountGeneration(
-      known: plan.accountID, account: plan.prepared.key.account, store: core.store,
-      waiting: core.commitWaiting)
+      known: plan.accountID, account: plan.prepared.key.account, door: core.door)
     madeAt = core.timekeeper.bootNanoseconds
     state = Guarded(
       State(
@@ -303,10 +302,9 @@ final class Exchange: Sendable {
   func applyWishes(to row: StoredResponse) async {
     let (isPinned, tags) = wishes
     guard isPinned && !row.isPinned || !tags.isEmpty else { return }
-    let done = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in
-      try await core.store.keep(row, isPinned: isPinned, tags: tags)
+    await core.change { (store) async throws(CacheStoreError) in
+      try await store.keep(row, isPinned: isPinned, tags: tags)
     }
-    if case .failure(let error) = done { core.warn(store: error) }
   }
 
   /// Reports the body's progress to the loads.
@@ -407,7 +405,7 @@ final class Exchange: Sendable {
       return state.lease
     }
     guard let lease else { return }
-    core.storeCalls.perform { lease.end(storedRow: storedRow) }
+    core.door.perform { lease.end(storedRow: storedRow) }
   }
 
   // MARK: - The tier

@@ -44,7 +44,7 @@ struct Leasing {
         }
         if let lease = taken {
           if isWaiting, let answer = try await followed(since: before) {
-            exchange.core.storeCalls.perform { lease.release() }
+            exchange.core.door.perform { lease.release() }
             return .follow(answer)
           }
           exchange.core.trace("no other process is fetching this")
@@ -94,29 +94,19 @@ struct Leasing {
   /// Tries to take the lease; the outer `nil` means that the file system did not answer in time. The lock file is
   /// opened on a queue, since it may be on a disk or file server that hangs.
   func tryLease() async throws(CacheStoreError) -> Lease?? {
-    let core = exchange.core
-    let waiting = core.lockFileWaiting
-    if store.isReadyToLease {
-      let tried = await core.storeCalls.result(
-        waiting,
-        late: { (late: Result<Lease?, CacheStoreError>) in
-          if case .success(let lease?) = late { lease.release() }
-        },
-        of: { [store, hash] () -> Result<Lease?, CacheStoreError> in
-          do throws(CacheStoreError) { return .success(try store.tryLease(hash)) } catch {
-            return .failure(error)
-          }
-        })
-      return try tried.map { (result) throws(CacheStoreError) in try result.get() }
+    let giveBack: @Sendable (Result<Lease?, CacheStoreError>) -> Void = {
+      if case .success(let lease?) = $0 { lease.release() }
     }
-    let result = await waiting.result(
-      late: { (late: Result<Lease?, CacheStoreError>) in
-        if case .success(let lease?) = late { lease.release() }
-      }
-    ) { [store, hash] () async throws(CacheStoreError) in
-      try await store.openLease(hash)
+    let door = exchange.core.door
+    guard store.isReadyToLease else {
+      return try await door.ask(for: .lockFile, late: giveBack) {
+        [hash] (store) async throws(CacheStoreError) in
+        try await store.openLease(hash)
+      }.get()
     }
-    return try result.map { (result) throws(CacheStoreError) in try result.get() }
+    return try await door.call(for: .lockFile, late: giveBack) { [hash] (store) throws(CacheStoreError) in
+      try store.tryLease(hash)
+    }.get()
   }
 
   /// Waits until no process holds the lease, or the holder has announced that no row will come.
@@ -133,9 +123,8 @@ struct Leasing {
       }
       if !isPrepared {
         isPrepared =
-          await exchange.core.storeCall { [store, key = exchange.plan.prepared.key] in
-            store.prepareLookup(key)
-          } ?? true
+          await exchange.core.door.call { [key = exchange.plan.prepared.key] in $0.prepareLookup(key) }.value
+          ?? true
       }
       let now = exchange.core.timekeeper.bootNanoseconds
       guard now < exchange.deadline else { throw CacheStoreError(.busy, "the leader is not done") }
@@ -158,19 +147,12 @@ struct Leasing {
 
   /// - Returns: `nil` if the file system does not answer in time.
   private func holder(since began: Int64) async throws(CacheStoreError) -> Holder? {
-    let core = exchange.core
-    let found = await core.storeCalls.result(core.lockFileWaiting) {
-      [store, hash, clock = core.timekeeper] () -> Result<Holder, CacheStoreError> in
-      do throws(CacheStoreError) {
-        let isLeased = try store.isLeased(hash)
-        let hasEnded = try store.leaseEndedWithoutRow(hash, since: began, now: clock.bootNanoseconds)
-        if hasEnded { return .success(.endedWithoutRow) }
-        return .success(isLeased ? .working : .gone)
-      } catch {
-        return .failure(error)
-      }
-    }
-    return try found.map { (result) throws(CacheStoreError) in try result.get() }
+    let clock = exchange.core.timekeeper
+    return try await exchange.core.door.call(for: .lockFile) { [hash] (store) throws(CacheStoreError) in
+      let isLeased = try store.isLeased(hash)
+      let hasEnded = try store.leaseEndedWithoutRow(hash, since: began, now: clock.bootNanoseconds)
+      return hasEnded ? Holder.endedWithoutRow : isLeased ? .working : .gone
+    }.get()
   }
 
   /// What is stored when the waiting begins, which is not the leader's answer. It is looked up only where the exchange
@@ -192,16 +174,12 @@ struct Leasing {
   /// half of the time is over that is left to the exchange and its loads.
   private func stored() async throws(CacheStoreError) -> StoredResponse?? {
     let prepared = exchange.plan.prepared
-    var waiting = exchange.core.lockFileWaiting
-    let left = min(exchange.deadline, exchange.patience ?? .max) - waiting.clock.bootNanoseconds
-    waiting.timeLimit = min(waiting.timeLimit, .nanoseconds(max(0, left) / 2))
-    let looked = await waiting.result {
-      [core = exchange.core] () async throws(CacheStoreError) in
-      try await core.lookup(prepared)
+    let end = min(exchange.deadline, exchange.patience ?? .max)
+    let looked = await exchange.core.door.ask(for: .following(until: end)) {
+      (store) async throws(CacheStoreError) in
+      try await store.lookup(prepared.key)
     }
-    guard let found = try looked.map({ (result) throws(CacheStoreError) in try result.get() }) else {
-      return nil
-    }
+    guard let found = try looked.get() else { return nil }
     return .some(exchange.core.select(from: found, for: prepared))
   }
 
