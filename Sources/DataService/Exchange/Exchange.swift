@@ -405,7 +405,7 @@ final class Exchange: Sendable {
       return state.lease
     }
     guard let lease else { return }
-    core.door.perform { lease.end(storedRow: storedRow) }
+    core.door.perform { [now = core.timekeeper.bootNanoseconds] in lease.end(storedRow: storedRow, at: now) }
   }
 
   // MARK: - The tier

@@ -33,7 +33,7 @@ struct Leasing {
   func obtain() async throws(DataServiceError) -> Role {
     let began = exchange.core.timekeeper.bootNanoseconds
     var isWaiting = false
-    var before: StoredResponse?
+    var before: StoredResponse??
     var tries = 0
     var isLeftToOthers = false
     do throws(CacheStoreError) {
@@ -43,7 +43,7 @@ struct Leasing {
           return .lead(nil, isAtOnce: false)
         }
         if let lease = taken {
-          if isWaiting, let answer = try await followed(since: before) {
+          if isWaiting || isOvertaken(by: lease), let answer = try await followed(since: before ?? known) {
             exchange.core.door.perform { lease.release() }
             return .follow(answer)
           }
@@ -55,11 +55,11 @@ struct Leasing {
         if exchange.plan.isBeside { return .lead(nil, isAtOnce: true) }
         if !isWaiting {
           isWaiting = true
-          guard let stored = await storedBefore() else {
+          before = await storedBefore()
+          guard before != nil else {
             exchange.core.trace("goes alone: the store does not answer")
             return .lead(nil, isAtOnce: false)
           }
-          before = stored
           exchange.core.trace("waiting for another process that is fetching this")
         }
         let isOver = try await waitWhileLeased(since: began)
@@ -88,7 +88,7 @@ struct Leasing {
 
   /// The lease with what ends it.
   func held(_ lease: Lease) -> ExchangeLease {
-    ExchangeLease(lease: lease, store: store, hash: hash, clock: exchange.core.timekeeper)
+    ExchangeLease(lease: lease, store: store, hash: hash)
   }
 
   /// Tries to take the lease; the outer `nil` means that the file system did not answer in time. The lock file is
@@ -155,17 +155,28 @@ struct Leasing {
     }.get()
   }
 
-  /// What is stored when the waiting begins, which is not the leader's answer. It is looked up only where the exchange
-  /// does not know it.
-  /// - Returns: The outer `nil` where the store does not answer: it could not tell the leader's answer either.
-  private func storedBefore() async -> StoredResponse?? {
+  /// Whether the exchange before this lease's ended with a row since this one was made, which has not looked since.
+  private func isOvertaken(by lease: Lease) -> Bool {
+    let now = exchange.core.timekeeper.bootNanoseconds
+    return lease.rowStoredAt > exchange.madeAt && lease.rowStoredAt <= now
+  }
+
+  /// What the exchange knows to be stored; the outer `nil` where it does not know.
+  private var known: StoredResponse?? {
     let plan = exchange.plan
     if let candidate = plan.candidate { return .some(candidate) }
     // `isRowKnown` holds after a failed lookup too. Only an account or a preflight shows that the store
     // answered.
     let hasAnswered = plan.isRowKnown && (plan.accountID != nil || plan.preflight != nil)
     // Under `http` a row may be stored that is no candidate, as for a request with a precondition of its own.
-    if hasAnswered, !plan.prepared.isHTTP { return .some(nil) }
+    return hasAnswered && !plan.prepared.isHTTP ? .some(nil) : nil
+  }
+
+  /// What is stored when the waiting begins, which is not the leader's answer. It is looked up only where the exchange
+  /// does not know it.
+  /// - Returns: The outer `nil` where the store does not answer: it could not tell the leader's answer either.
+  private func storedBefore() async -> StoredResponse?? {
+    if let known { return known }
     guard let found = try? await stored() else { return nil }
     return found.map(isAsNew) == true ? .some(nil) : found
   }
@@ -183,9 +194,9 @@ struct Leasing {
     return .some(exchange.core.select(from: found, for: prepared))
   }
 
-  /// The leader's answer, if a row has come since the waiting began.
+  /// The leader's answer, if a row has come since the waiting began, or the look-up.
   private func followed(
-    since before: StoredResponse?
+    since before: StoredResponse??
   ) async throws(CacheStoreError) -> Answer? {
     guard let row = try await stored() ?? nil, isAnswer(row, since: before), exchange.isFreshEnough(row)
     else { return nil }
@@ -198,11 +209,13 @@ struct Leasing {
 }
 
 extension Leasing {
-  /// Whether a row is the answer of an exchange that ended since the waiting began. A row that was stored
+  /// Whether a row is the answer of an exchange that ended since the waiting began, or the look-up. A row that was stored
   /// from a tier is none, since it may be of any age; nor is one that a program stored or imported, since no
   /// origin sent it.
-  private func isAnswer(_ row: StoredResponse, since before: StoredResponse?) -> Bool {
+  /// - Parameter before: What was stored then; where that is not known, only a later exchange's row is an answer.
+  private func isAnswer(_ row: StoredResponse, since before: StoredResponse??) -> Bool {
     guard !row.isUnconfirmed else { return false }
+    guard let before else { return isAsNew(row) }
     // If the newest row was removed meanwhile, the lookup may find an older variant.
     if let before, !row.isLater(than: before, inBoot: exchange.started.boot) { return false }
     return isAsNew(row) || !row.started.isFromElsewhere
