@@ -93,24 +93,13 @@ final class DatabaseWriter: Sendable {
     }
   }
 
-  /// Runs work in a transaction shared with other waiting writes (``WriteGroup``), and returns after the commit.
-  /// Where one of the writes fails, each gets its own transaction instead.
-  /// - Parameter soon: Calls its argument at the end of the caller's turn, when the other writes of that turn have
+  /// Changes a row in the next transaction of the ``WriteGroup``, which it shares with what waits then, and calls
+  /// `completion` on the write queue once that is committed or has failed. Where one of the changes fails, each gets its
+  /// own transaction instead.
+  /// - Parameter soon: Calls its argument at the end of the caller's turn, when the other changes of that turn have
   ///   been added.
-  func performTogether<Result: Sendable>(
+  func write<Result: Sendable>(
     bytes: Int, soon: (@escaping @Sendable () -> Void) -> Void = { $0() },
-    _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result
-  ) async throws(CacheStoreError) -> Result {
-    let result: Swift.Result<Result, CacheStoreError> = await withUnsafeContinuation { continuation in
-      performTogether(bytes: bytes, soon: soon, work) { continuation.resume(returning: $0) }
-    }
-    return try result.get()
-  }
-
-  /// Runs work in a shared transaction, and calls `completion` on the write queue once the work is committed or has
-  /// failed.
-  func performTogether<Result: Sendable>(
-    bytes: Int, soon: (@escaping @Sendable () -> Void) -> Void,
     _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result,
     completion: @escaping @Sendable (Swift.Result<Result, CacheStoreError>) -> Void
   ) {

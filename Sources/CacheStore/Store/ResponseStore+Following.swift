@@ -6,12 +6,12 @@ extension ResponseStore {
     try lockFile.isLocked(.request(hash))
   }
 
-  /// Tells the followers of a lease that its holder commits no row, so that they all stop waiting at once. The holder
-  /// calls this before it releases the lease.
+  /// Notes the end of a lease. Without a row its followers all stop waiting at once; with one, who looked before the commit
+  /// and takes the lease next looks once more. The holder calls this before it releases the lease.
   ///
   /// - Parameter instant: Nanoseconds since boot.
-  package func markLeaseEndedWithoutRow(_ hash: UInt64, at instant: Int64) {
-    lockFile.setMark(LockFile.Slot.request(hash), to: instant)
+  package func markLeaseEnded(_ hash: UInt64, storedRow: Bool, at instant: Int64) {
+    lockFile.setMark(storedRow ? LockFile.Slot.stored(hash) : LockFile.Slot.request(hash), to: instant)
   }
 
   /// Whether a holder of the lease has ended without a row since an instant, in nanoseconds since boot. Nobody has

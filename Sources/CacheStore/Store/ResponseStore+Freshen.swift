@@ -28,50 +28,52 @@ extension ResponseStore {
     }
   }
 
-  /// Freshens a row after a 304; its body stays as it is.
+  /// Freshens a row after a 304; its body stays as it is. Returns after the commit.
   ///
-  /// - Returns: `false` where the row is gone or damaged, has another body by now, or was written by an exchange that
-  ///   began later; also where such an exchange wrote the row that has the place of its new variant.
-  package func freshen(_ freshening: Freshening) async throws(CacheStoreError) -> Bool {
-    try await freshen(freshening, isOneOfMany: false)
+  /// - Returns: `superseded` where the row is gone or damaged, has another body by now, or was written by an exchange
+  ///   that began later; also where such an exchange wrote the row that has the place of its new variant.
+  package func freshen(_ freshening: Freshening) async throws(CacheStoreError) -> Overwritten {
+    let result: Result<Overwritten, CacheStoreError> = await withUnsafeContinuation { continuation in
+      freshen(freshening) { continuation.resume(returning: $0) }
+    }
+    return try result.get()
   }
 
-  /// Freshens a row as ``freshen(_:)`` does; with `isOneOfMany`, in a transaction shared with other waiting writes.
+  /// Freshens a row as ``freshen(_:)`` does, and calls `completion` on the store's queue once it is committed or has
+  /// failed.
   package func freshen(
-    _ freshening: Freshening, isOneOfMany: Bool, soon: (@escaping @Sendable () -> Void) -> Void = { $0() }
-  ) async throws(CacheStoreError) -> Bool {
-    if isOneOfMany {
-      return try await writer.performTogether(bytes: 0, soon: soon) { (connection) throws(CacheStoreError) in
+    _ freshening: Freshening, soon: (@escaping @Sendable () -> Void) -> Void = { $0() },
+    completion: @escaping @Sendable (Result<Overwritten, CacheStoreError>) -> Void
+  ) {
+    writer.write(
+      bytes: 0, soon: soon,
+      { (connection) throws(CacheStoreError) in
         try self.freshen(freshening, connection)
-      }
-    }
-    return try await writer.perform { (connection) throws(CacheStoreError) in
-      try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
-        try self.freshen(freshening, connection)
-      }
-    }
+      }, completion: completion)
   }
 
-  private func freshen(_ freshening: Freshening, _ connection: Connection) throws(CacheStoreError) -> Bool {
-    guard let found = try connection.rowHead(freshening.rowID), found.isSound else { return false }
+  private func freshen(
+    _ freshening: Freshening, _ connection: Connection
+  ) throws(CacheStoreError) -> Overwritten {
+    guard let found = try connection.rowHead(freshening.rowID), found.isSound else { return .superseded }
     var row = found.row
     guard row.body.id == freshening.body.id, row.body.checksum == freshening.body.checksum,
       !rowWriter.isBefore(freshening.head.started, row.started),
       try !rowWriter.hasTombstone(
         found.key.target, row.accountID, freshening.head.started, tags: freshening.tags, connection)
-    else { return false }
+    else { return .superseded }
     row.head.freshen(by: freshening.head)
     row.isInvalid = false
     row.isPinned = row.isPinned || freshening.isPinned
     if let (vary, variant) = freshening.variant {
       row.vary = vary
-      guard try rowWriter.move(&row, of: found.key, to: variant, connection) else { return false }
+      guard try rowWriter.move(&row, of: found.key, to: variant, connection) else { return .superseded }
     }
     try connection.update(&row, found.key)
     try connection.addTags(freshening.tags, to: row.id)
     if row.fields.wire.count > found.row.fields.wire.count {
       try eviction.keepWithinLimit(writing: row.id, connection)
     }
-    return true
+    return .stored(rowID: row.id, body: freshening.body)
   }
 }

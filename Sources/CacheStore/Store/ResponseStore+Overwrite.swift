@@ -7,21 +7,14 @@ extension ResponseStore {
   /// Stores a response in one transaction: a reader sees either the whole old row or the whole new one (law 6).
   ///
   /// A body longer than a chunk is committed chunk by chunk first; the last transaction switches the row to it. Waits
-  /// up to `busyTimeout` for other processes.
-  ///
-  /// - Throws: `signedOut` where the account is gone, `full` for a body over half the store's limit, `busy`,
-  ///   `readOnly` and other errors of the file. The row then stays as it was.
-  package func overwrite(_ write: Write) async throws(CacheStoreError) -> Overwritten {
-    try await overwrite(write, isOneOfMany: false)
-  }
-
-  /// Stores a response as ``overwrite(_:)`` does; with `isOneOfMany`, in a transaction shared with other waiting
-  /// writes. Returns after the commit.
+  /// up to `busyTimeout` for other processes. Returns after the commit.
   ///
   /// - Parameter soon: Calls its argument at the end of the caller's turn, when the other writes of that turn have
   ///   been added.
+  /// - Throws: `signedOut` where the account is gone, `full` for a body over half the store's limit, `busy`,
+  ///   `readOnly` and other errors of the file. The row then stays as it was.
   package func overwrite(
-    _ write: Write, isOneOfMany: Bool, soon: (@escaping @Sendable () -> Void) -> Void = { $0() }
+    _ write: Write, soon: (@escaping @Sendable () -> Void) -> Void = { $0() }
   ) async throws(CacheStoreError) -> Overwritten {
     var write = write
     if case .bytes(let bytes) = write.body, bytes.count > configuration.chunkBytes {
@@ -34,22 +27,30 @@ extension ResponseStore {
       try await body.append(bytes)
       write.body = .unfinished(body)
     }
-    let ready = write
-    let result: Overwritten
-    if isOneOfMany, case .bytes(let bytes) = ready.body {
-      result = try await writer.performTogether(bytes: bytes.count, soon: soon) {
-        (connection) throws(CacheStoreError) in
-        try self.overwrite(ready, connection)
-      }
-    } else {
-      result = try await writer.perform { (connection) throws(CacheStoreError) in
-        try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
-          try self.overwrite(ready, connection)
-        }
-      }
+    let result: Result<Overwritten, CacheStoreError> = await withUnsafeContinuation { continuation in
+      _ = overwrite(write, soon: soon) { continuation.resume(returning: $0) }
     }
-    if case .unfinished(let body) = ready.body { body.end() }
-    return result
+    return try result.get()
+  }
+
+  /// Stores a response as ``overwrite(_:soon:)`` does, and calls `completion` on the store's queue once it is committed
+  /// or has failed; for callers without a task to suspend.
+  ///
+  /// - Returns: `false` where the body is longer than a chunk; then nothing has been done.
+  package func overwrite(
+    _ write: Write, soon: (@escaping @Sendable () -> Void) -> Void = { $0() },
+    completion: @escaping @Sendable (Result<Overwritten, CacheStoreError>) -> Void
+  ) -> Bool {
+    var size = 0
+    if case .bytes(let bytes) = write.body { size = bytes.count }
+    guard size <= configuration.chunkBytes else { return false }
+    writer.write(bytes: size, soon: soon) { (connection) throws(CacheStoreError) in
+      try self.overwrite(write, connection)
+    } completion: { result in
+      if case .unfinished(let body) = write.body, case .success = result { body.end() }
+      completion(result)
+    }
+    return true
   }
 
   /// Whether the response was removed, or a later exchange has written its row, by now.
@@ -64,22 +65,6 @@ extension ResponseStore {
   private func isRemoved(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Bool {
     try rowWriter.hasTombstone(
       write.key.target, write.accountID, write.head.started, tags: write.tags, connection)
-  }
-
-  /// Stores a response in a shared transaction, as ``overwrite(_:isOneOfMany:soon:)`` does, and calls `completion` on
-  /// the store's queue once it is committed or has failed; for callers without a task to suspend.
-  ///
-  /// - Returns: `false` where the body is longer than a chunk; then nothing has been done.
-  package func overwriteTogether(
-    _ write: Write, soon: (@escaping @Sendable () -> Void) -> Void,
-    completion: @escaping @Sendable (Result<Overwritten, CacheStoreError>) -> Void
-  ) -> Bool {
-    guard case .bytes(let bytes) = write.body, bytes.count <= configuration.chunkBytes else { return false }
-    writer.performTogether(
-      bytes: bytes.count, soon: soon,
-      { (connection) throws(CacheStoreError) in try self.overwrite(write, connection) },
-      completion: completion)
-    return true
   }
 
   private func overwrite(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {

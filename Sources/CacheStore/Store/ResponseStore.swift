@@ -68,14 +68,11 @@ package final class ResponseStore: Sendable {
   /// Every row of a key, looked up on the calling thread without waiting.
   ///
   /// Throws `busy` where the file cannot be read without waiting; a store that does not exist yet has no rows.
-  package func lookupNow(_ key: RequestKey) throws(CacheStoreError) -> Lookup {
-    try writer.checkRunning()
-    return try lookup(key, waitingUntil: 0)
-  }
-
-  /// Every row of a key, as ``lookupNow(_:)`` returns them, with the state needed before this responder is asked.
-  package func lookupNow(_ key: RequestKey, beforeAsking responder: String) throws(CacheStoreError) -> Lookup
-  {
+  ///
+  /// - Parameter responder: Where given, the state needed before it is asked is looked up too.
+  package func lookupNow(
+    _ key: RequestKey, beforeAsking responder: String? = nil
+  ) throws(CacheStoreError) -> Lookup {
     try writer.checkRunning()
     return try lookup(key, beforeAsking: responder, waitingUntil: 0)
   }

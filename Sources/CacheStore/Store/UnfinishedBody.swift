@@ -4,7 +4,7 @@ package import PlatformFoundation
 
 /// A body being received, or cut off: each chunk is committed as it arrives.
 ///
-/// No lookup sees it until ``ResponseStore/overwrite(_:)`` switches a row to it. An abandoned body is collected
+/// No lookup sees it until ``ResponseStore/overwrite(_:soon:)`` switches a row to it. An abandoned body is collected
 /// later; one begun with `partial` is kept so that the download can be resumed. One task at a time appends to it.
 package final class UnfinishedBody: Sendable {
   /// The request and validator by which a cut-off download is resumed.

@@ -56,11 +56,14 @@ extension ResponseStore {
     }
   }
 
-  /// The result of a write.
+  /// The result of a write, or of a freshening.
   package enum Overwritten: Sendable, Hashable {
-    /// The response is committed.
+    /// The row is committed.
     case stored(rowID: Int64, body: StoredResponse.Body)
     /// A later exchange, removal or unsafe request came first, or the row no longer has the `sameAs` body.
     case superseded
+
+    /// Whether the row is committed.
+    package var isStored: Bool { self != .superseded }
   }
 }

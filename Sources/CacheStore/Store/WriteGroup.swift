@@ -1,9 +1,9 @@
 internal import Guards
 
-/// Small writes collected for one transaction, in the order of their arrival.
+/// The changes of rows that wait for one transaction, in the order of their arrival.
 ///
-/// No write waits for later ones. The first write of a group enqueues the transaction at the end of the caller's
-/// turn, and the writes added until it runs join it. The slower the disk, the larger the group.
+/// No write waits for later ones: one alone is a group of one. The first of a group enqueues the transaction at the end
+/// of the caller's turn, and the writes added until it runs join it. The slower the disk, the larger the group.
 final class WriteGroup: Sendable {
   /// The most writes and bytes of one transaction: they bound what a killed process loses, and how long other
   /// processes wait for the lock.

@@ -7,20 +7,18 @@ internal import Synchronization
 /// write past a sign-out of its account: any sign-out comes after the row in the store's queue.
 final class AccountGeneration: Sendable {
   private let account: String
-  private let store: ResponseStore
-  private let waiting: StoreWaiting
+  private let door: StoreDoor
   /// The id; 0 while it is unknown. A row's id is never 0.
   private let current: Atomic<Int64>
   private let isBeingMade = Atomic(false)
   /// What the making of the row has come to, where it was begun; `nil` where the id was known from the beginning.
-  private let made: FirstValue<Result<Int64, CacheStoreError>>?
+  private let made: Pending<Int64>?
 
-  init(known: Int64?, account: String, store: ResponseStore, waiting: StoreWaiting) {
+  init(known: Int64?, account: String, door: StoreDoor) {
     self.account = account
-    self.store = store
-    self.waiting = waiting
+    self.door = door
     current = Atomic(known ?? 0)
-    made = known == nil ? FirstValue() : nil
+    made = known == nil ? Pending() : nil
   }
 
   /// The id, if it is known already.
@@ -37,7 +35,7 @@ final class AccountGeneration: Sendable {
 
   /// Looks the id up, and makes no row where there is none.
   func learn() async throws(CacheStoreError) {
-    guard known == nil, let id = try await store.knownAccountID(named: account) else { return }
+    guard known == nil, let id = try await door.store.knownAccountID(named: account) else { return }
     current.store(id, ordering: .relaxed)
   }
 
@@ -78,7 +76,7 @@ final class AccountGeneration: Sendable {
 
   private func make() async -> Result<Int64, CacheStoreError> {
     do throws(CacheStoreError) {
-      let id = try await store.accountID(named: account)
+      let id = try await door.store.accountID(named: account)
       current.store(id, ordering: .relaxed)
       return .success(id)
     } catch {
@@ -92,19 +90,21 @@ extension AccountGeneration {
   /// Learns which account this is, if it has a row, so that a sign-out from now on is noticed.
   /// - Returns: Whether the store has answered.
   @discardableResult func learnInTime() async -> Bool {
-    await waiting.result { () async throws(CacheStoreError) in try await self.learn() } != nil
+    let reply = await door.ask(for: .commit) { (_) async throws(CacheStoreError) in try await self.learn() }
+    if case .silent = reply { return false }
+    return true
   }
 
   /// Throws `signedOut` if the account was signed out meanwhile: its answer is not delivered, stored or not.
   func checkSignOut() async throws(DataServiceError) {
     guard !account.isEmpty, hasBegun else { return }
-    let isRevoked = await waiting.result { () async throws(CacheStoreError) -> Bool in
+    let isRevoked = await door.ask(for: .commit) { (store) async throws(CacheStoreError) -> Bool in
       // The row may have been made, and be gone again, before this exchange has learnt of it.
       guard let id = try await self.begun() else { return false }
-      return try await self.store.isRevoked(accountID: id)
+      return try await store.isRevoked(accountID: id)
     }
     // If the store does not answer, or was replaced, nothing says that the account was signed out.
-    if case .success(true) = isRevoked { throw DataServiceError.signedOut }
+    if isRevoked.value == true { throw DataServiceError.signedOut }
   }
 
   /// The failure to publish: that the account was signed out, if it was, so that no load falls back on what is stored.

@@ -108,11 +108,11 @@ struct Attempt {
     if row == nil, let pending = exchange.plan.pendingLookup {
       // The store had not answered when the exchange began, so ask it again. If it still does not answer, protect the
       // row.
-      let found = await core.commitWaiting.result { [core, prepared] () async throws(CacheStoreError) in
+      let found = await core.door.ask(for: .commit) { [prepared] (store) async throws(CacheStoreError) in
         await pending.value
-        return try await core.lookup(prepared)
+        return try await store.lookup(prepared.key)
       }
-      guard case .success(let found)? = found else { return false }
+      guard let found = found.value else { return false }
       row = core.select(from: found, for: prepared)
     }
     guard let row else { return true }
@@ -132,8 +132,8 @@ struct Attempt {
     var fits = length <= core.store.largestBody
     // Another process may have raised the store's limit.
     if !fits {
-      let limit = await core.commitWaiting.result { [core] in await core.store.readLargestBody() }
-      if case .success(let bytes) = limit { fits = length <= bytes }
+      let limit = await core.door.ask(for: .commit) { await $0.readLargestBody() }
+      if let bytes = limit.value { fits = length <= bytes }
     }
     if let resuming, !fits || !row.isStored {
       // A body that may not be stored must not be assembled in the store either.
@@ -171,16 +171,13 @@ struct Attempt {
       } else {
         if let reason = await exchange.refusal(of: answer) {
           if case .long(let body) = collected { body.refuse() }
-          try await exchange.generation.checkSignOut()
-          answer.kept = .no(reason)
-          return .answered(answer)
+          return try await Commit(exchange: exchange).conclude(answer, kept: .no(reason))
         }
         return try await Commit(exchange: exchange).replace(answer, collected)
       }
     }
-    try await exchange.generation.checkSignOut()
     _ = await exchange.refusal(of: answer)
-    return .answered(answer)
+    return try await Commit(exchange: exchange).conclude(answer, kept: answer.kept)
   }
 
   private func collector(
@@ -205,13 +202,13 @@ struct Attempt {
       }
     }
     return BodyCollector(
-      store: core.store, waiting: core.commitWaiting, chunkBytes: core.configuration.store.chunkBytes,
+      door: core.door, chunkBytes: core.configuration.store.chunkBytes,
       previous: exchange.candidate?.body, limit: prepared.request.limits.bodyBytes,
       isResumable: { resuming != nil || partial() != nil }, resuming: resuming, open: open,
       chunk: { [core] (number, body) async throws(CacheStoreError) in
-        try await core.read { () async throws(CacheStoreError) in
-          try await core.store.chunk(number, of: body.id, accountID: body.accountID)
-        }
+        try await core.door.ask(for: .reading) { (store) async throws(CacheStoreError) in
+          try await store.chunk(number, of: body.id, accountID: body.accountID)
+        }.done()
       }
     ) { [exchange] received in
       exchange.report(

@@ -20,13 +20,12 @@ struct BodyCollector {
   /// The number of chunks committed at a time: the next chunk arrives while one is committed.
   private static let chunksUnderWay = 2
 
-  let store: ResponseStore
+  let door: StoreDoor
   /// Reads a chunk of the body back.
   let chunk: @Sendable (_ number: Int, _ body: UnfinishedBody) async throws(CacheStoreError) -> Data
-  /// Opens a body in the store; `nil` if the answer may not be stored.
+  /// Opens a body in the store; `nil` if the answer may not be stored. Each step of the store has its time limit; after
+  /// it, the body is delivered without being stored.
   let open: (@Sendable () async throws(CacheStoreError) -> UnfinishedBody)?
-  /// The time limit for each step of the store; after it, the body is delivered without being stored.
-  let waiting: StoreWaiting
   /// The stored body to compare with.
   let previous: StoredResponse.Body?
   let limit: Int64
@@ -55,16 +54,14 @@ struct BodyCollector {
   private var copy: Data?
 
   init(
-    store: ResponseStore, waiting: StoreWaiting, chunkBytes: Int, previous: StoredResponse.Body?,
-    limit: Int64,
+    door: StoreDoor, chunkBytes: Int, previous: StoredResponse.Body?, limit: Int64,
     isResumable: @escaping () -> Bool = { false }, resuming: Resumption.Resumed? = nil,
     open: (@Sendable () async throws(CacheStoreError) -> UnfinishedBody)?,
     chunk: @escaping @Sendable (Int, UnfinishedBody) async throws(CacheStoreError) -> Data,
     progress: @escaping (Int64) -> Void
   ) {
-    self.store = store
+    self.door = door
     self.chunk = chunk
-    self.waiting = waiting
     self.chunkBytes = chunkBytes
     self.previous = previous
     self.limit = limit
@@ -76,7 +73,7 @@ struct BodyCollector {
       if previous.isWhole {
         expected = previous.firstChunk
       } else {
-        comparison = BodyReading(previous, in: store)
+        comparison = BodyReading(previous, in: door.store)
       }
     }
     promised = resuming?.wholeLength
@@ -180,13 +177,10 @@ struct BodyCollector {
     await settleCommits(leaving: Self.chunksUnderWay - 1)
     guard isStoring else { return }
     if unfinished == nil, let open {
-      let opened = await waiting.result(
-        late: { if case .success(let body) = $0 { body.abandon() } }, of: open)
-      switch opened {
-      case .success(let body): unfinished = body
-      case .failure(let error): return fail(error)
-      case nil: return fail(StoreWaiting.gaveUp)
-      }
+      let opened = await door.ask(
+        for: .commit, late: { if case .success(let body) = $0 { body.abandon() } }
+      ) { (_) async throws(CacheStoreError) in try await open() }
+      do throws(CacheStoreError) { unfinished = try opened.done() } catch { return fail(error) }
     }
     guard let unfinished else { return }
     underWay.append(ChunkCommit(pending, of: unfinished))
@@ -198,7 +192,7 @@ struct BodyCollector {
   private mutating func settleCommits(leaving count: Int = 0) async {
     while underWay.count > count, let commit = underWay.first {
       do throws(CacheStoreError) {
-        try await commit.wait(waiting)
+        try await door.reply(of: commit.outcome, for: .commit).done()
         underWay.removeFirst()
         chunkCount += 1
         if let held = copy?.count, held + commit.bytes.count <= Self.copiedBytes {
@@ -218,10 +212,10 @@ struct BodyCollector {
   /// Compares the beginning of a resumed body, which is stored already.
   private mutating func compareBeginning(of unfinished: UnfinishedBody) async {
     for number in 0..<chunkCount where isSameAsPrevious && !Task.isCancelled {
-      let found = await waiting.result { [chunk] () async throws(CacheStoreError) in
+      let found = await door.ask(for: .commit) { [chunk] (_) async throws(CacheStoreError) in
         try await chunk(number, unfinished)
       }
-      if case .success(let bytes)? = found { await compare(bytes) } else { isSameAsPrevious = false }
+      if let bytes = found.value { await compare(bytes) } else { isSameAsPrevious = false }
     }
   }
 
@@ -233,8 +227,10 @@ struct BodyCollector {
     while !rest.isEmpty {
       if expected.isEmpty, let comparison {
         // An unreadable stored body counts as different. The reader reports the damage itself.
-        let piece = await waiting.result { () async throws(CacheStoreError) in try await comparison.next() }
-        if case .success(let bytes?) = piece { expected = bytes }
+        let piece = await door.ask(for: .commit) { (_) async throws(CacheStoreError) in
+          try await comparison.next()
+        }
+        if case .done(let bytes?) = piece { expected = bytes }
       }
       let count = min(rest.count, expected.count)
       guard count > 0, rest.prefix(count) == expected.prefix(count) else {
@@ -272,19 +268,13 @@ struct BodyCollector {
 /// The commit of one chunk, which runs while the next chunk arrives.
 private struct ChunkCommit: Sendable {
   let bytes: Data
-  private let outcome = FirstValue<Result<Void, CacheStoreError>?>()
+  let outcome = Pending<Void>()
 
   /// Queues the bytes behind the earlier chunks. The commit goes on even if the exchange is cancelled, so that the
   /// download can be resumed.
   init(_ bytes: Data, of body: UnfinishedBody) {
     self.bytes = bytes
     body.append(chunk: bytes) { [outcome] in outcome.set($0) }
-  }
-
-  /// Returns once the chunk is committed; throws `busy` if the store exceeds the time limit.
-  func wait(_ waiting: StoreWaiting) async throws(CacheStoreError) {
-    guard let outcome = await waiting.value(of: outcome) else { throw StoreWaiting.gaveUp }
-    try outcome.get()
   }
 }
 

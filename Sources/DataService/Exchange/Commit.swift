@@ -6,12 +6,9 @@ internal import PlatformFoundation
 struct Commit {
   static let rowIsGone = "the validated response is gone"
   private static let storeIsGone = "the store was removed while the body arrived"
-  /// From this many running exchanges on, sharing a commit is faster than one commit each on this thread.
-  private static let many = 4
 
   let exchange: Exchange
   private var core: ServiceCore { exchange.core }
-  private var isOneOfMany: Bool { core.exchangeCount >= Self.many }
 
   init(exchange: Exchange) { self.exchange = exchange }
 
@@ -22,25 +19,31 @@ struct Commit {
     _ answer: Answer, _ collected: BodyCollector.Collected
   ) async throws(DataServiceError) -> ExchangeStep {
     guard exchange.beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
-    let isOneOfMany = isOneOfMany
-    if case .short = collected, exchange.plan.pendingLookup == nil, let accountID = exchange.generation.known
-    {
-      let write = write(answer, collected, accountID: accountID)
+    let reply = await reply(to: answer, collected)
+    if reply.isMissing, case .long = collected { return .askAgain(because: Self.storeIsGone) }
+    return .done(try outcome(of: reply, answer))
+  }
+
+  private func reply(
+    to answer: Answer, _ collected: BodyCollector.Collected
+  ) async -> Reply<ResponseStore.Overwritten> {
+    if case .short = collected, exchange.plan.pendingLookup == nil, let id = exchange.generation.known {
       // Handing over a write takes no task that waits for it.
-      if let (done, pending) = await together(write), done?.isMissing != true {
-        return .done(try outcome(done, pending, answer))
+      let pending = Pending<ResponseStore.Overwritten>()
+      let isUnderWay = core.store.overwrite(
+        write(answer, collected, accountID: id), soon: core.thread.perform
+      ) { pending.set($0) }
+      if isUnderWay {
+        let reply = await core.door.reply(of: pending, for: .commit)
+        if !reply.isMissing { return reply }
       }
     }
-    let (done, pending) = await bounded(isStored: { (written: ResponseStore.Overwritten) in written.isStored }
-    ) { [self] () async throws(CacheStoreError) in
+    return await core.door.ask(for: .commit) { [self] (store) async throws(CacheStoreError) in
       await exchange.plan.pendingLookup?.value
       return try await exchange.generation.with { (id) async throws(CacheStoreError) in
-        try await core.store.overwrite(
-          write(answer, collected, accountID: id), isOneOfMany: isOneOfMany, soon: core.thread.perform)
+        try await store.overwrite(write(answer, collected, accountID: id), soon: core.thread.perform)
       }
     }
-    if done?.isMissing == true, case .long = collected { return .askAgain(because: Self.storeIsGone) }
-    return .done(try outcome(done, pending, answer))
   }
 
   private func write(
@@ -88,24 +91,47 @@ struct Commit {
   }
 
   private func outcome(
-    _ done: Result<ResponseStore.Overwritten, CacheStoreError>?, _ pending: Task<LateWrite, Never>?,
-    _ answer: Answer
+    of reply: Reply<ResponseStore.Overwritten>, _ answer: Answer
   ) throws(DataServiceError) -> CompletedExchange {
     var outcome = CompletedExchange(answer: answer)
-    switch done {
-    case .success(.stored(_, let body)):
+    switch reply {
+    case .done(.stored(_, let body)):
       outcome.answer.kept = .yes
       if case .stored = answer.body { outcome.answer.body = .stored(body) }
-    case .success(.superseded): outcome.answer.kept = .no(.superseded)
-    case .failure(let error):
+    case .done(.superseded): outcome.answer.kept = .no(.superseded)
+    case .failed(let error):
       if error.reason == .signedOut { throw .signedOut }
       core.warn(store: error.storing(exchange.prepared.shownURL))
       outcome.answer.kept = .no(.init(error))
-    case nil:
+    case .silent(let write):
       outcome.answer.kept = .no(.busy)
-      outcome.pendingWrite = pending
+      outcome.pendingWrite = Task(executorPreference: core.thread) { end(of: await write.value) }
     }
     return outcome
+  }
+
+  /// What became of a write that no delivery waited for any longer. A failed one is told: its delivery could not.
+  private func end(
+    of result: Result<ResponseStore.Overwritten, CacheStoreError>
+  ) -> ResponseStore.Overwritten? {
+    switch result {
+    case .success(let written): return written
+    case .failure(let error):
+      if error.reason != .signedOut, error.reason != .missing {
+        core.warn(store: error.storing(exchange.prepared.shownURL))
+      }
+      return nil
+    }
+  }
+
+  // MARK: - Nothing written
+
+  /// An answer for which nothing is written: it is delivered unless its account was signed out meanwhile.
+  func conclude(_ answer: Answer, kept: DataService.Kept) async throws(DataServiceError) -> ExchangeStep {
+    try await exchange.generation.checkSignOut()
+    var answer = answer
+    answer.kept = kept
+    return .answered(answer)
   }
 
   // MARK: - The same row, confirmed
@@ -126,33 +152,17 @@ struct Commit {
       variant: variant(of: stored, freshenedBy: notModified, to: answer.head.fields), isPinned: isPinned,
       tags: tags)
     answer.addCookies(of: notModified)
-    if case .untouched(let reason) = row {
-      try await exchange.generation.checkSignOut()
-      answer.kept = .no(reason)
-      return .answered(answer)
-    }
+    if case .untouched(let reason) = row { return try await conclude(answer, kept: .no(reason)) }
     if await exchange.refusal(of: answer) == .undecodable {
       return .askAgain(because: "what is stored does not decode")
     }
     guard exchange.beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
-    let isOneOfMany = isOneOfMany
-    let (done, pending) = await bounded(isStored: { (isStored: Bool) in isStored }) {
-      [core] () async throws(CacheStoreError) in
-      try await core.store.freshen(freshening, isOneOfMany: isOneOfMany, soon: core.thread.perform)
-    }
-    switch done {
-    case .success(true): answer.kept = .yes
-    case .success(false): return try await newerRow(answer)
-    case .failure(let error):
-      if error.reason == .signedOut { throw .signedOut }
-      if error.reason == .missing { return .askAgain(because: Self.rowIsGone) }
-      core.warn(store: error)
-      answer.kept = .no(.init(error))
-    case nil:
-      answer.kept = .no(.busy)
-      return .done(CompletedExchange(answer: answer, pendingWrite: pending))
-    }
-    return .answered(answer)
+    let pending = Pending<ResponseStore.Overwritten>()
+    core.store.freshen(freshening, soon: core.thread.perform) { pending.set($0) }
+    let reply = await core.door.reply(of: pending, for: .commit)
+    if case .done(.superseded) = reply { return try await newerRow(answer) }
+    if reply.isMissing { return .askAgain(because: Self.rowIsGone) }
+    return .done(try outcome(of: reply, answer))
   }
 
   /// What selects the row once it has the merged fields; `nil` where that stays as it is.
@@ -174,9 +184,7 @@ struct Commit {
     answer.wasValidatedInTier = true
     // Unlike a stored body, no load here has accepted this body yet (law 5).
     if let reason = await exchange.refusal(of: answer) {
-      try await exchange.generation.checkSignOut()
-      answer.kept = .no(reason)
-      return .answered(answer)
+      return try await conclude(answer, kept: .no(reason))
     }
     guard case .untouched(let reason) = row else {
       let step = try await replace(answer, .short(stored.body.firstChunk))
@@ -187,9 +195,7 @@ struct Commit {
     }
     answer.addCookies(of: notModified)
     exchange.closeToNewLoads()
-    try await exchange.generation.checkSignOut()
-    answer.kept = .no(reason)
-    return .answered(answer)
+    return try await conclude(answer, kept: .no(reason))
   }
 
   /// Handles a row that changed during the exchange: a newer row is the answer; a missing one means asking again.
@@ -197,13 +203,14 @@ struct Commit {
     _ notModified: Answer
   ) async throws(DataServiceError) -> ExchangeStep {
     let prepared = exchange.prepared
-    let looked = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in
-      try await core.lookup(prepared)
+    let looked = await core.door.ask(for: .commit) { (store) async throws(CacheStoreError) in
+      try await store.lookup(prepared.key)
     }
+    // Before the origin is asked again too.
     try await exchange.generation.checkSignOut()
     // If the store does not answer, or its row did not come from this origin since the exchange began, only a
     // complete response from the origin will do.
-    guard case .success(let found) = looked, let row = core.select(from: found, for: prepared),
+    guard let found = looked.value, let row = core.select(from: found, for: prepared),
       !row.isUnconfirmed, !row.started.isFromElsewhere, row.receivedAt >= exchange.candidate?.receivedAt ?? 0
     else {
       return .askAgain(because: Self.rowIsGone)
@@ -223,8 +230,8 @@ struct Commit {
   /// - Returns: Whether the row was written.
   func freshenByHead(_ answer: Answer, row: AnswerRule.Row) async -> DataService.Kept {
     guard let stored = exchange.candidate else { return .no(.method) }
-    let done = await core.commitWaiting.result {
-      [self] () async throws(CacheStoreError) -> DataService.Kept in
+    let done = await core.door.ask(for: .commit) {
+      [self] (store) async throws(CacheStoreError) -> DataService.Kept in
       let fields = Validators.freshened(
         stored: stored.fields, by: answer.head.fields, secretNames: core.secretFieldNames,
         receivedAt: answer.head.receivedAt)
@@ -235,95 +242,30 @@ struct Commit {
       // A redirect led to another URL than the row came from, so the target now leads elsewhere.
       if row == .invalidatedByHead || head.url != stored.responseURL {
         let key = exchange.prepared.key
-        try await core.store.invalidate(
+        try await store.invalidate(
           accountName: key.account, targets: [key.target], started: exchange.started)
         return .no(.method)
       }
-      let isWritten = try await core.store.freshen(
+      let written = try await store.freshen(
         ResponseStore.Freshening(
           rowID: stored.id, body: stored.body, head: head,
           variant: variant(of: stored, freshenedBy: answer, to: fields)))
-      return isWritten ? .yes : .no(.superseded)
+      return written.isStored ? .yes : .no(.superseded)
     }
     switch done {
-    case .success(let kept): return kept
-    case .failure(let error):
+    case .done(let kept): return kept
+    case .failed(let error):
       core.warn(store: error)
       return .no(.init(error))
-    case nil: return .no(.busy)
-    }
-  }
-
-  // MARK: - How a write is waited for
-
-  /// Hands a write over to be committed with others, and waits for it like ``bounded(isStored:_:)`` but without a task
-  /// of its own.
-  /// - Returns: `nil` if the store cannot take the write this way.
-  private func together(
-    _ write: ResponseStore.Write
-  ) async -> (Result<ResponseStore.Overwritten, CacheStoreError>?, Task<LateWrite, Never>?)? {
-    typealias Done = Result<ResponseStore.Overwritten, CacheStoreError>
-    let (first, last) = (FirstValue<Done?>(), FirstValue<Done>())
-    let isUnderWay = core.store.overwriteTogether(write, soon: core.thread.perform) { done in
-      last.set(done)
-      first.set(done)
-    }
-    guard isUnderWay else { return nil }
-    if let done = await core.commitWaiting.value(of: first) { return (done, nil) }
-    let pending = Task(executorPreference: core.thread) {
-      end(of: await last.value, isStored: { $0.isStored })
-    }
-    return (nil, pending)
-  }
-
-  /// Runs a queued write and waits for it within the time limit of a delivery. The returned task gives what became of
-  /// the write.
-  private func bounded<Value: Sendable>(
-    isStored: @escaping @Sendable (Value) -> Bool,
-    _ write: @escaping @Sendable () async throws(CacheStoreError) -> Value
-  ) async -> (Result<Value, CacheStoreError>?, Task<LateWrite, Never>?) {
-    let first = FirstValue<Result<Value, CacheStoreError>?>()
-    let task = Task(executorPreference: core.thread) {
-      let result: Result<Value, CacheStoreError>
-      do throws(CacheStoreError) {
-        result = .success(try await write())
-      } catch {
-        result = .failure(error)
-      }
-      first.set(result)
-      return end(of: result, isStored: isStored)
-    }
-    return (await core.commitWaiting.value(of: first), task)
-  }
-
-  /// What became of a write. A failed one is reported, since a delivery that did not wait for it cannot. If the store
-  /// was removed meanwhile, the origin is asked again.
-  private func end<Value>(
-    of result: Result<Value, CacheStoreError>, isStored: (Value) -> Bool
-  ) -> LateWrite {
-    switch result {
-    case .success(let value): return isStored(value) ? .stored : .superseded
-    case .failure(let error):
-      if error.reason != .signedOut, error.reason != .missing {
-        core.warn(store: error.storing(exchange.prepared.shownURL))
-      }
-      return .failed
+    case .silent: return .no(.busy)
     }
   }
 }
 
-extension ResponseStore.Overwritten {
-  /// Whether the row is committed.
-  fileprivate var isStored: Bool {
-    if case .stored = self { return true }
-    return false
-  }
-}
-
-extension Result where Failure == CacheStoreError {
+extension Reply {
   /// Whether the store was removed while it was in use.
   fileprivate var isMissing: Bool {
-    if case .failure(let error) = self { return error.reason == .missing }
+    if case .failed(let error) = self { return error.reason == .missing }
     return false
   }
 }
@@ -332,17 +274,11 @@ extension Result where Failure == CacheStoreError {
 struct CompletedExchange: Sendable {
   var answer: Answer
   /// A write that exceeded the delivery's time limit and still runs.
-  var pendingWrite: Task<LateWrite, Never>?
+  var pendingWrite: LateWrite?
 }
 
-/// What became of a write that no delivery waited for any longer.
-enum LateWrite: Sendable {
-  /// The row is committed.
-  case stored
-  /// A newer row stands in its place, or its target was removed meanwhile.
-  case superseded
-  case failed
-}
+/// What becomes of a write that no delivery waits for any longer; `nil` where it fails.
+typealias LateWrite = Task<ResponseStore.Overwritten?, Never>
 
 /// The result of one request, including its redirects.
 enum ExchangeStep: Sendable {

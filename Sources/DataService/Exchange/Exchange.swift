@@ -65,8 +65,7 @@ final class Exchange: @unchecked Sendable {
     self.plan = plan
     self.core = core
     generation = AccountGeneration(
-      known: plan.accountID, account: plan.prepared.key.account, store: core.store,
-      waiting: core.commitWaiting)
+      known: plan.accountID, account: plan.prepared.key.account, door: core.door)
     madeAt = core.timekeeper.bootNanoseconds
     started = StartMark(boot: core.timekeeper.bootID, nanoseconds: madeAt).even
     deadline = core.timekeeper.instant(after: plan.prepared.request.limits.totalTimeout)
@@ -255,10 +254,9 @@ final class Exchange: @unchecked Sendable {
   func applyWishes(to row: StoredResponse) async {
     let (isPinned, tags) = wishes
     guard isPinned && !row.isPinned || !tags.isEmpty else { return }
-    let done = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in
-      try await core.store.keep(row, isPinned: isPinned, tags: tags)
+    await core.change { (store) async throws(CacheStoreError) in
+      try await store.keep(row, isPinned: isPinned, tags: tags)
     }
-    if case .failure(let error) = done { core.warn(store: error) }
   }
 
   /// Reports the body's progress to the loads.
@@ -334,7 +332,7 @@ final class Exchange: @unchecked Sendable {
   func endLease(storedRow: Bool) {
     guard let lease else { return }
     self.lease = nil
-    core.storeCalls.perform { lease.end(storedRow: storedRow) }
+    core.door.perform { [now = core.timekeeper.bootNanoseconds] in lease.end(storedRow: storedRow, at: now) }
   }
 
   // MARK: - The tier

@@ -35,12 +35,11 @@ struct ExchangeLease: Sendable {
   let lease: Lease
   let store: ResponseStore
   let hash: UInt64
-  let clock: any Timekeeper
 
   /// Releases the lease. Without a row, followers are told first, so that they all proceed at once instead of one
   /// after another.
-  func end(storedRow: Bool) {
-    if !storedRow { store.markLeaseEndedWithoutRow(hash, at: clock.bootNanoseconds) }
+  func end(storedRow: Bool, at instant: Int64) {
+    store.markLeaseEnded(hash, storedRow: storedRow, at: instant)
     lease.release()
   }
 }

@@ -45,11 +45,11 @@ struct ExchangeRun {
 
   /// Ends the lease once a late write is over, and offers the answer if it is in the store by then.
   private func finish(
-    _ answer: Answer, after write: Task<LateWrite, Never>
+    _ answer: Answer, after write: LateWrite
   ) async {
     let written = await write.value
-    exchange.endLease(storedRow: written != .failed)
-    guard written == .stored else { return }
+    exchange.endLease(storedRow: written != nil)
+    guard written?.isStored == true else { return }
     if answer.wasValidatedInTier { exchange.noteTierRowStored() }
     var kept = answer
     kept.kept = .yes

@@ -118,12 +118,11 @@ struct Hops {
     let accounts = Set(["", prepared.key.account])
     let answered = core.timekeeper.startMark
     await core.outdateExchanges { accounts.contains($0.account) && keys.contains($0.target) }
-    let done = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in
+    await core.change { (store) async throws(CacheStoreError) in
       for account in accounts {
-        try await core.store.invalidate(accountName: account, targets: keys, started: answered)
+        try await store.invalidate(accountName: account, targets: keys, started: answered)
       }
     }
-    if case .failure(let error) = done { core.warn(store: error) }
     // Unshared accounts have nothing in the tier; responses of no account may be there.
     core.invalidateInTier(keys, accounts: accounts.sorted())
   }

@@ -33,7 +33,7 @@ struct Leasing {
   func obtain() async throws(DataServiceError) -> Role {
     let began = exchange.core.timekeeper.bootNanoseconds
     var isWaiting = false
-    var before: StoredResponse?
+    var before: StoredResponse??
     var tries = 0
     var isLeftToOthers = false
     do throws(CacheStoreError) {
@@ -43,8 +43,8 @@ struct Leasing {
           return .lead(nil, isAtOnce: false)
         }
         if let lease = taken {
-          if isWaiting, let answer = try await followed(since: before) {
-            exchange.core.storeCalls.perform { lease.release() }
+          if isWaiting || isOvertaken(by: lease), let answer = try await followed(since: before ?? known) {
+            exchange.core.door.perform { lease.release() }
             return .follow(answer)
           }
           exchange.core.trace("no other process is fetching this")
@@ -55,11 +55,11 @@ struct Leasing {
         if exchange.plan.isBeside { return .lead(nil, isAtOnce: true) }
         if !isWaiting {
           isWaiting = true
-          guard let stored = await storedBefore() else {
+          before = await storedBefore()
+          guard before != nil else {
             exchange.core.trace("goes alone: the store does not answer")
             return .lead(nil, isAtOnce: false)
           }
-          before = stored
           exchange.core.trace("waiting for another process that is fetching this")
         }
         let isOver = try await waitWhileLeased(since: began)
@@ -88,35 +88,25 @@ struct Leasing {
 
   /// The lease with what ends it.
   func held(_ lease: Lease) -> ExchangeLease {
-    ExchangeLease(lease: lease, store: store, hash: hash, clock: exchange.core.timekeeper)
+    ExchangeLease(lease: lease, store: store, hash: hash)
   }
 
   /// Tries to take the lease; the outer `nil` means that the file system did not answer in time. The lock file is
   /// opened on a queue, since it may be on a disk or file server that hangs.
   func tryLease() async throws(CacheStoreError) -> Lease?? {
-    let core = exchange.core
-    let waiting = core.lockFileWaiting
-    if store.isReadyToLease {
-      let tried = await core.storeCalls.result(
-        waiting,
-        late: { (late: Result<Lease?, CacheStoreError>) in
-          if case .success(let lease?) = late { lease.release() }
-        },
-        of: { [store, hash] () -> Result<Lease?, CacheStoreError> in
-          do throws(CacheStoreError) { return .success(try store.tryLease(hash)) } catch {
-            return .failure(error)
-          }
-        })
-      return try tried.map { (result) throws(CacheStoreError) in try result.get() }
+    let giveBack: @Sendable (Result<Lease?, CacheStoreError>) -> Void = {
+      if case .success(let lease?) = $0 { lease.release() }
     }
-    let result = await waiting.result(
-      late: { (late: Result<Lease?, CacheStoreError>) in
-        if case .success(let lease?) = late { lease.release() }
-      }
-    ) { [store, hash] () async throws(CacheStoreError) in
-      try await store.openLease(hash)
+    let door = exchange.core.door
+    guard store.isReadyToLease else {
+      return try await door.ask(for: .lockFile, late: giveBack) {
+        [hash] (store) async throws(CacheStoreError) in
+        try await store.openLease(hash)
+      }.get()
     }
-    return try result.map { (result) throws(CacheStoreError) in try result.get() }
+    return try await door.call(for: .lockFile, late: giveBack) { [hash] (store) throws(CacheStoreError) in
+      try store.tryLease(hash)
+    }.get()
   }
 
   /// Waits until no process holds the lease, or the holder has announced that no row will come.
@@ -133,9 +123,8 @@ struct Leasing {
       }
       if !isPrepared {
         isPrepared =
-          await exchange.core.storeCall { [store, key = exchange.plan.prepared.key] in
-            store.prepareLookup(key)
-          } ?? true
+          await exchange.core.door.call { [key = exchange.plan.prepared.key] in $0.prepareLookup(key) }.value
+          ?? true
       }
       let now = exchange.core.timekeeper.bootNanoseconds
       guard now < exchange.deadline else { throw CacheStoreError(.busy, "the leader is not done") }
@@ -158,32 +147,36 @@ struct Leasing {
 
   /// - Returns: `nil` if the file system does not answer in time.
   private func holder(since began: Int64) async throws(CacheStoreError) -> Holder? {
-    let core = exchange.core
-    let found = await core.storeCalls.result(core.lockFileWaiting) {
-      [store, hash, clock = core.timekeeper] () -> Result<Holder, CacheStoreError> in
-      do throws(CacheStoreError) {
-        let isLeased = try store.isLeased(hash)
-        let hasEnded = try store.leaseEndedWithoutRow(hash, since: began, now: clock.bootNanoseconds)
-        if hasEnded { return .success(.endedWithoutRow) }
-        return .success(isLeased ? .working : .gone)
-      } catch {
-        return .failure(error)
-      }
-    }
-    return try found.map { (result) throws(CacheStoreError) in try result.get() }
+    let clock = exchange.core.timekeeper
+    return try await exchange.core.door.call(for: .lockFile) { [hash] (store) throws(CacheStoreError) in
+      let isLeased = try store.isLeased(hash)
+      let hasEnded = try store.leaseEndedWithoutRow(hash, since: began, now: clock.bootNanoseconds)
+      return hasEnded ? Holder.endedWithoutRow : isLeased ? .working : .gone
+    }.get()
   }
 
-  /// What is stored when the waiting begins, which is not the leader's answer. It is looked up only where the exchange
-  /// does not know it.
-  /// - Returns: The outer `nil` where the store does not answer: it could not tell the leader's answer either.
-  private func storedBefore() async -> StoredResponse?? {
+  /// Whether the exchange before this lease's ended with a row since this one was made, which has not looked since.
+  private func isOvertaken(by lease: Lease) -> Bool {
+    let now = exchange.core.timekeeper.bootNanoseconds
+    return lease.rowStoredAt > exchange.madeAt && lease.rowStoredAt <= now
+  }
+
+  /// What the exchange knows to be stored; the outer `nil` where it does not know.
+  private var known: StoredResponse?? {
     let plan = exchange.plan
     if let candidate = plan.candidate { return .some(candidate) }
     // `isRowKnown` holds after a failed lookup too. Only an account or a preflight shows that the store
     // answered.
     let hasAnswered = plan.isRowKnown && (plan.accountID != nil || plan.preflight != nil)
     // Under `http` a row may be stored that is no candidate, as for a request with a precondition of its own.
-    if hasAnswered, !plan.prepared.isHTTP { return .some(nil) }
+    return hasAnswered && !plan.prepared.isHTTP ? .some(nil) : nil
+  }
+
+  /// What is stored when the waiting begins, which is not the leader's answer. It is looked up only where the exchange
+  /// does not know it.
+  /// - Returns: The outer `nil` where the store does not answer: it could not tell the leader's answer either.
+  private func storedBefore() async -> StoredResponse?? {
+    if let known { return known }
     guard let found = try? await stored() else { return nil }
     return found.map(isAsNew) == true ? .some(nil) : found
   }
@@ -192,22 +185,18 @@ struct Leasing {
   /// half of the time is over that is left to the exchange and its loads.
   private func stored() async throws(CacheStoreError) -> StoredResponse?? {
     let prepared = exchange.plan.prepared
-    var waiting = exchange.core.lockFileWaiting
-    let left = min(exchange.deadline, exchange.patience ?? .max) - waiting.clock.bootNanoseconds
-    waiting.timeLimit = min(waiting.timeLimit, .nanoseconds(max(0, left) / 2))
-    let looked = await waiting.result {
-      [core = exchange.core] () async throws(CacheStoreError) in
-      try await core.lookup(prepared)
+    let end = min(exchange.deadline, exchange.patience ?? .max)
+    let looked = await exchange.core.door.ask(for: .following(until: end)) {
+      (store) async throws(CacheStoreError) in
+      try await store.lookup(prepared.key)
     }
-    guard let found = try looked.map({ (result) throws(CacheStoreError) in try result.get() }) else {
-      return nil
-    }
+    guard let found = try looked.get() else { return nil }
     return .some(exchange.core.select(from: found, for: prepared))
   }
 
-  /// The leader's answer, if a row has come since the waiting began.
+  /// The leader's answer, if a row has come since the waiting began, or the look-up.
   private func followed(
-    since before: StoredResponse?
+    since before: StoredResponse??
   ) async throws(CacheStoreError) -> Answer? {
     guard let row = try await stored() ?? nil, isAnswer(row, since: before), exchange.isFreshEnough(row)
     else { return nil }
@@ -220,11 +209,13 @@ struct Leasing {
 }
 
 extension Leasing {
-  /// Whether a row is the answer of an exchange that ended since the waiting began. A row that was stored
+  /// Whether a row is the answer of an exchange that ended since the waiting began, or the look-up. A row that was stored
   /// from a tier is none, since it may be of any age; nor is one that a program stored or imported, since no
   /// origin sent it.
-  private func isAnswer(_ row: StoredResponse, since before: StoredResponse?) -> Bool {
+  /// - Parameter before: What was stored then; where that is not known, only a later exchange's row is an answer.
+  private func isAnswer(_ row: StoredResponse, since before: StoredResponse??) -> Bool {
     guard !row.isUnconfirmed else { return false }
+    guard let before else { return isAsNew(row) }
     // If the newest row was removed meanwhile, the lookup may find an older variant.
     if let before, !row.isLater(than: before, inBoot: exchange.started.boot) { return false }
     return isAsNew(row) || !row.started.isFromElsewhere

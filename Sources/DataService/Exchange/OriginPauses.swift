@@ -17,10 +17,10 @@ struct OriginPauses {
       preflight.pause = await pause(of: prepared.url)
       return preflight
     }
-    return await core.storeCall { [core, prepared] in
-      core.store.preflightNow(
+    return await core.door.call { [prepared] store in
+      store.preflightNow(
         accountID: id, responder: prepared.responder(of: prepared.url), target: prepared.key.target)
-    } ?? ResponseStore.Preflight()
+    }.value ?? ResponseStore.Preflight()
   }
 
   /// Whether an earlier lookup is still waiting for the store; another one would wait too.
@@ -29,10 +29,9 @@ struct OriginPauses {
   private func pause(of url: NormalisedURL) async -> Pause? {
     // Pauses are recorded in the store.
     if isStoreSilent { return nil }
-    let found = await core.storeCall { [core, prepared] in
-      try? core.store.pauseNow(accountName: prepared.key.account, responder: prepared.responder(of: url))
-    }
-    return (found ?? nil) ?? nil
+    return await core.door.call { [prepared] (store) throws(CacheStoreError) in
+      try store.pauseNow(accountName: prepared.key.account, responder: prepared.responder(of: url))
+    }.value ?? nil
   }
 
   /// Throws `paused` if the responder for the URL has asked clients to wait.
@@ -53,12 +52,10 @@ struct OriginPauses {
 
   /// Records a pause in the store, for all processes that use it.
   func record(_ pause: Pause, of responder: String) async {
-    let done = await core.commitWaiting.result {
-      [core, generation = exchange.generation] () async throws(CacheStoreError) in
+    await core.change { [generation = exchange.generation] (store) async throws(CacheStoreError) in
       try await generation.with { (id) async throws(CacheStoreError) in
-        try await core.store.pause(accountID: id, responder: responder, pause)
+        try await store.pause(accountID: id, responder: responder, pause)
       }
     }
-    if case .failure(let error) = done { core.warn(store: error) }
   }
 }

@@ -179,12 +179,12 @@ extension Resumption {
     else { return nil }
     do throws(CacheStoreError) {
       // The store verifies the stored part first, which takes time.
-      let found = try await core.read(
-        late: { if case .success(let found?) = $0 { found.body.end() } },
-        { () async throws(CacheStoreError) in
-          try await core.store.partialBody(accountID: id, key: prepared.key)
-        })
-      guard let found else { return nil }
+      let found = await core.door.ask(
+        for: .reading, late: { if case .success(let found?) = $0 { found.body.end() } }
+      ) { (store) async throws(CacheStoreError) in
+        try await store.partialBody(accountID: id, key: prepared.key)
+      }
+      guard let found = try found.done() else { return nil }
       let resumption = Resumption(
         body: found.body, partial: found.partial,
         decodesContent: prepared.decodesContent || prepared.decodesUnasked)

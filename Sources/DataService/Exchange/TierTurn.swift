@@ -133,13 +133,12 @@ struct TierTurn {
     // was removed.
     if generation.known == nil, !plan.isRowKnown, await !generation.learnInTime() { return true }
     guard let id = generation.known else { return false }
-    let found = await core.commitWaiting.result { [core, prepared] () async throws(CacheStoreError) in
-      try await core.store.isRemoved(prepared.key.target, accountID: id, since: started)
+    let found = await core.door.ask(for: .commit) { [prepared] (store) async throws(CacheStoreError) in
+      try await store.isRemoved(prepared.key.target, accountID: id, since: started)
     }
     // While the store does not answer, what it removed must not come back: that costs a miss.
-    if found == nil, !plan.isRowKnown { return true }
-    if case .success(true) = found { return true }
-    return false
+    if case .silent = found, !plan.isRowKnown { return true }
+    return found.value == true
   }
 
   /// Whether the account has been signed out since the exchange began. The answer of the origin then ends
@@ -226,7 +225,7 @@ struct TierTurn {
       return core.trace("not stored: another process is fetching this, and asks the tier itself")
     }
     guard exchange.beginStoringTierRow() else {
-      core.storeCalls.perform { lease.value?.release() }
+      core.door.perform { lease.value?.release() }
       return
     }
     core.trace("storing the tier's response")
@@ -236,10 +235,10 @@ struct TierTurn {
     write.vary = row.vary
     (write.isPinned, write.tags) = exchange.wishes
     let ready = write
-    let done = await core.commitWaiting.result(late: { _ in lease.value?.release() }) {
-      [core, generation, prepared] () async throws(CacheStoreError) -> ResponseStore.Overwritten in
+    let done = await core.door.ask(for: .commit, late: { _ in lease.value?.release() }) {
+      [core, generation, prepared] (store) async throws(CacheStoreError) -> ResponseStore.Overwritten in
       // A good response that the loads here refuse still counts: other callers may accept it.
-      let stored = try await core.lookup(prepared).rows
+      let stored = try await store.lookup(prepared.key).rows
       let isInPlace = stored.contains { other in
         other.isGood
           && (other.variant == row.variant
@@ -250,17 +249,18 @@ struct TierTurn {
       return try await generation.with { (id) async throws(CacheStoreError) in
         var write = ready
         write.accountID = id
-        return try await core.store.overwrite(write)
+        return try await store.overwrite(write)
       }
     }
-    guard let done else { return }
-    core.storeCalls.perform { lease.value?.release() }
+    if case .silent = done { return }
+    core.door.perform { lease.value?.release() }
     switch done {
-    case .success(.stored):
+    case .done(.stored):
       exchange.noteTierRowStored()
       core.trace("stored from the tier")
-    case .success(.superseded): core.trace("not stored: the store has a response, or it was removed")
-    case .failure(let error): if error.reason != .signedOut { core.warn(store: error) }
+    case .done(.superseded): core.trace("not stored: the store has a response, or it was removed")
+    case .failed(let error): if error.reason != .signedOut { core.warn(store: error) }
+    case .silent: break
     }
   }
 

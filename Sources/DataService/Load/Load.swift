@@ -372,11 +372,11 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
     trouble = exchange?.trouble
     guard let accountID, !prepared.key.account.isEmpty else { return handle(.deadlinePassed) }
     Task(executorPreference: core.thread) { [self] in
-      let isRevoked = await core.commitWaiting.result { [core] () async throws(CacheStoreError) in
-        try await core.store.isRevoked(accountID: accountID)
+      let isRevoked = await core.door.ask(for: .commit) { (store) async throws(CacheStoreError) in
+        try await store.isRevoked(accountID: accountID)
       }
       // If the store does not answer, nothing says that the account was signed out.
-      if case .success(true) = isRevoked { stop(with: .signedOut) } else { handle(.deadlinePassed) }
+      if isRevoked.value == true { stop(with: .signedOut) } else { handle(.deadlinePassed) }
     }
   }
 
@@ -436,11 +436,10 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
   private func mark() {
     guard let row else { return }
     Task(executorPreference: core.thread) { [self] in
-      let done = await core.commitWaiting.result { [core, prepared] () async throws(CacheStoreError) in
-        try await core.store.keep(
+      await core.change { [prepared] (store) async throws(CacheStoreError) in
+        try await store.keep(
           row.value, isPinned: prepared.request.isPinned && !row.value.isPinned, tags: prepared.request.tags)
       }
-      if case .failure(let error) = done { core.warn(store: error) }
       isMarking = false
       endIfOver()
     }

@@ -127,7 +127,7 @@ extension ServiceCore {
     var lookups = 0
     while !Task.isCancelled {
       // Before the read, so that no change between the two is missed.
-      let isWatched = await storeCall { [self] in watchStore() } ?? false
+      let isWatched = await door.call { [self] _ in watchStore() }.value ?? false
       let isSettled = try await lookupOnce(prepared, &observation, deliver)
       var pause = lookups < ObservationRhythm.later.count ? ObservationRhythm.later[lookups] : nil
       if !isSettled { pause = pause ?? ObservationRhythm.unsettled }
@@ -148,10 +148,10 @@ extension ServiceCore {
     _ prepared: PreparedRequest, _ observation: inout Observation,
     _ deliver: @Sendable (DataService.Response<Data>?) -> Void
   ) async throws(DataServiceError) -> Bool {
-    let version = await storeCall { [store] in try? store.dataVersionNow() } ?? nil
+    let version = await door.call { (store) throws(CacheStoreError) in try store.dataVersionNow() }.value
     if let version, ResponseStore.isUnchanged(from: observation.version, to: version) { return true }
     do throws(CacheStoreError) {
-      let row = select(from: try await lookup(prepared), for: prepared)
+      let row = select(from: try await store.lookup(prepared.key), for: prepared)
       observation.version = version
       observation.failure = nil
       let now = Observed(row)

@@ -28,33 +28,19 @@ extension ServiceCore {
     }
   }
 
-  /// Looks up on the store's queue.
-  func lookup(_ prepared: PreparedRequest) async throws(CacheStoreError) -> ResponseStore.Lookup {
-    try await store.lookup(prepared.key)
-  }
-
   /// A stored body as a stream: one chunk at a time, each verified before it is delivered.
   func stream(_ body: StoredResponse.Body) -> DataService.BodyStream {
     if body.isWhole { return DataService.BodyStream(whole: body.firstChunk) }
     let reading = BodyReading(body, in: store)
     return DataService.BodyStream(length: body.length) { () async throws(DataServiceError) -> Data? in
       do throws(CacheStoreError) {
-        return try await self.read({ () async throws(CacheStoreError) in try await reading.next() })
+        return try await self.door.ask(for: .reading) { (_) async throws(CacheStoreError) in
+          try await reading.next()
+        }.done()
       } catch {
         throw DataServiceError(store: error)
       }
     }
-  }
-
-  /// The result of reading from a body, within a time limit.
-  func read<Value: Sendable>(
-    late: (@Sendable (Result<Value, CacheStoreError>) -> Void)? = nil,
-    _ part: @escaping @Sendable () async throws(CacheStoreError) -> Value
-  ) async throws(CacheStoreError) -> Value {
-    let timeLimit = configuration.store.busyTimeout + configuration.timeouts.commit
-    let waiting = StoreWaiting(clock: timekeeper, thread: thread, timeLimit: timeLimit)
-    guard let result = await waiting.result(late: late, of: part) else { throw StoreWaiting.gaveUp }
-    return try result.get()
   }
 
   /// Any body as a stream.
@@ -102,7 +88,7 @@ extension ServiceCore {
     let prepared = try prepare(request, policy: .storedOnly)
     let found: ResponseStore.Lookup
     do throws(CacheStoreError) {
-      found = try await lookup(prepared)
+      found = try await store.lookup(prepared.key)
     } catch {
       throw DataServiceError(store: error)
     }
@@ -174,7 +160,7 @@ extension ServiceCore {
     }
     do throws(CacheStoreError) {
       let accountID = try await store.accountID(named: prepared.key.account)
-      let found = try await lookup(prepared)
+      let found = try await store.lookup(prepared.key)
       let replaced = select(from: found, for: prepared)
       // A date that no clock can show counts as none.
       let given = receivedAt.flatMap { Int64(exactly: ($0.timeIntervalSince1970 * 1000).rounded()) }
@@ -213,13 +199,12 @@ extension ServiceCore {
   /// Whether something is stored for the request, which gets its pin and tags with `marks`.
   func isStored(_ request: DataService.Request, marking marks: Bool) async -> Bool {
     guard let prepared = try? prepare(request, policy: .storedThenFresh), !prepared.isPassThrough,
-      let found = try? await lookup(prepared), let row = select(from: found, for: prepared)
+      let found = try? await store.lookup(prepared.key), let row = select(from: found, for: prepared)
     else { return false }
     guard marks, request.isPinned && !row.isPinned || !request.tags.isEmpty else { return true }
-    let done = await commitWaiting.result { [store] () async throws(CacheStoreError) in
+    await change { (store) async throws(CacheStoreError) in
       try await store.keep(row, isPinned: request.isPinned && !row.isPinned, tags: request.tags)
     }
-    if case .failure(let error) = done { warn(store: error) }
     return true
   }
 }

@@ -17,7 +17,7 @@ final class ServiceCore: Sendable {
   let ownsThread: Bool
   /// What is under way on it.
   let engine: Engine
-  let storeCalls = StoreCalls()
+  let door: StoreDoor
   let state: Guarded<ServiceState>
   /// The fleet's second tier; `nil` where none is configured.
   let tierEngine: (any SecondTier)?
@@ -54,6 +54,7 @@ final class ServiceCore: Sendable {
     let timekeeper = configuration.timekeeper ?? SystemTimekeeper(thread: thread)
     self.thread = thread
     self.timekeeper = timekeeper
+    door = StoreDoor(store, clock: timekeeper, thread: thread, timeouts: configuration.timeouts)
     #if os(Linux) && !PORTABLE
       var curl = CurlConfiguration()
       curl.exchanges = configuration.exchanges
@@ -202,8 +203,8 @@ final class ServiceCore: Sendable {
     let (isTurn, isRegular) = engine.maintenance.takeTurn(at: now, pause: pause)
     guard isTurn else { return }
     let task = Task(executorPreference: thread) {
-      let isDue = await self.storeCall { self.store.takeMaintenanceTurn(at: now) }
-      if isRegular { await self.storeCall { self.leaveTierCounts() } }
+      let isDue = await self.door.call { $0.takeMaintenanceTurn(at: now) }.value
+      if isRegular { _ = await self.door.call { _ in self.leaveTierCounts() } }
       if isDue == true {
         await self.store.performMaintenance(budget: .milliseconds(20))
       } else if isRegular {

@@ -27,14 +27,37 @@ final class FirstValue<Value: Sendable>: Sendable {
     get async {
       while true {
         if let current { return current }
-        await withUnsafeContinuation { continuation in
-          let isSet = state.withLock { state in
-            if state.box == nil { state.waiting.append(continuation) }
-            return state.box != nil
-          }
-          if isSet { continuation.resume() }
-        }
+        await pause { false }
       }
+    }
+  }
+
+  /// Waits for the first value, unless it `isOver`, which is asked again after ``wake()``. It may be waited for again.
+  func value(unless isOver: () -> Bool) async -> Value? {
+    while true {
+      if let current { return current }
+      if isOver() { return nil }
+      await pause(unless: isOver)
+    }
+  }
+
+  /// Lets all who wait look whether it is over.
+  func wake() {
+    let waiting = state.withLock { state in
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  private func pause(unless isOver: () -> Bool) async {
+    await withUnsafeContinuation { continuation in
+      let goesOn = state.withLock { state in
+        let goesOn = state.box != nil || isOver()
+        if !goesOn { state.waiting.append(continuation) }
+        return goesOn
+      }
+      if goesOn { continuation.resume() }
     }
   }
 

@@ -20,13 +20,18 @@ import Testing
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("x", for: .page)
     #expect(!fixture.store.takeMaintenanceTurn(at: 5))
-    for hash in [0, 8_191, 8_192, UInt64.max] { fixture.store.markLeaseEndedWithoutRow(hash, at: 9) }
+    let hashes = [0, 8_191, 8_192, UInt64.max]
+    for hash in hashes { fixture.store.markLeaseEnded(hash, storedRow: false, at: 9) }
     #expect(fixture.store.tierMark == 0)
     fixture.store.setTierMark(1)
     #expect(!fixture.store.takeMaintenanceTurn(at: 6))
     #expect(try fixture.store.leaseEndedWithoutRow(8_191, since: 9, now: 9))
-    // Its place is the last of the file, for processes of every release.
+    // Its place stays the last of those so far, for processes of every release.
     #expect(try fixture.files.bytes(of: "store.sqlite.lock").count == 65_552)
+    for hash in hashes { fixture.store.markLeaseEnded(hash, storedRow: true, at: 10) }
+    #expect(fixture.store.tierMark == 1)
+    #expect(try !fixture.store.leaseEndedWithoutRow(8_191, since: 10, now: 10))
+    #expect(try fixture.store.tryLease(8_191)?.rowStoredAt == 10)
   }
 
   @Test func `a store that is not there, or may not be written, has none and gets no file`() async throws {

@@ -116,7 +116,7 @@ import Testing
     switch way {
     case .awaited: try await writer.perform(grow)
     case .submitted: writer.submit(grow)
-    case .together: try await writer.performTogether(bytes: 1, grow)
+    case .together: try await writer.written(grow)
     }
     #expect(try await writer.perform { $0.checkpointedBytes } == LogPolicy.step)
     // Waits for the writing back, which is in the background.
@@ -153,7 +153,7 @@ import Testing
     let fixture = try StoreFixture()
     let runs = Mutex(0)
     do throws(CacheStoreError) {
-      _ = try await fixture.store.writer.performTogether(bytes: 1, soon: { $0() }) {
+      _ = try await fixture.store.writer.written {
         (_) throws(CacheStoreError) -> Int in
         runs.withLock { $0 += 1 }
         throw CacheStoreError(.signedOut, "the account was signed out")
@@ -246,5 +246,17 @@ import Testing
     }
     #expect(await eventually { store.closeNow() })
     #expect(try fixture.files.bytes(of: "store.sqlite-wal").isEmpty)
+  }
+}
+
+extension DatabaseWriter {
+  /// Changes a row, and returns once that is committed.
+  fileprivate func written<Value: Sendable>(
+    _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Value
+  ) async throws(CacheStoreError) -> Value {
+    let result: Result<Value, CacheStoreError> = await withCheckedContinuation { waiter in
+      write(bytes: 1, work) { waiter.resume(returning: $0) }
+    }
+    return try result.get()
   }
 }

@@ -49,7 +49,7 @@ import TestTurns
       let account = try await fixture.store.accountID(named: "")
       let other = RequestKey(target: "https://example.org/other")
       let another = fixture.store.write(pattern(length), for: other, at: 3, accountID: account)
-      let isTaken = fixture.store.overwriteTogether(another, soon: { $0() }, completion: { _ in })
+      let isTaken = fixture.store.overwrite(another, completion: { _ in })
       #expect(isTaken == (count == 1), "\(length) bytes")
 
       // A body of one chunk has no reader left; a longer one may have, and is released.
@@ -116,7 +116,7 @@ import TestTurns
   @Test func `a lease that ended without a row at an instant has ended since that instant`() async throws {
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("x", for: .page)
-    fixture.store.markLeaseEndedWithoutRow(7, at: 100)
+    fixture.store.markLeaseEnded(7, storedRow: false, at: 100)
     #expect(try fixture.store.leaseEndedWithoutRow(7, since: 99, now: 200))
     #expect(try fixture.store.leaseEndedWithoutRow(7, since: 100, now: 200))
     #expect(try !fixture.store.leaseEndedWithoutRow(7, since: 101, now: 200))
@@ -128,10 +128,10 @@ import TestTurns
   @Test func `a lease that ended later than now is another boot's`() async throws {
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("x", for: .page)
-    fixture.store.markLeaseEndedWithoutRow(7, at: 100)
+    fixture.store.markLeaseEnded(7, storedRow: false, at: 100)
     #expect(try fixture.store.leaseEndedWithoutRow(7, since: 50, now: 100))
     #expect(try !fixture.store.leaseEndedWithoutRow(7, since: 50, now: 99))
-    fixture.store.markLeaseEndedWithoutRow(7, at: .max / 2)
+    fixture.store.markLeaseEnded(7, storedRow: false, at: .max / 2)
     #expect(try !fixture.store.leaseEndedWithoutRow(7, since: 50, now: 100))
   }
 

@@ -9,7 +9,7 @@ import TestTurns
     let fixture = try StoreFixture()
     let store = fixture.store
     let (row, body) = try #require(try await store.put("kept", for: .page, at: 1).row)
-    #expect(try await store.freshen(freshening(row, body, at: 2)))
+    #expect(try await store.freshen(freshening(row, body, at: 2)).isStored)
     let fresh = try #require(try store.lookupNow(.page).rows.first)
     #expect(fresh.fields["ETag"] == "\"fresh\"")
     #expect(fresh.receivedAt == 21 && fresh.requestedAt == 20 && fresh.started == .at(2))
@@ -24,7 +24,7 @@ import TestTurns
     // An exchange that began before the validating one, and ended before it.
     let second = try #require(try await store.put("v2", for: .page, at: 2).row).body
     #expect(second.id == body.id, "rewritten in place, so that the identifier alone does not tell")
-    #expect(try await !store.freshen(freshening(row, body, at: 3)))
+    #expect(try await store.freshen(freshening(row, body, at: 3)) == .superseded)
     #expect(try store.lookupNow(.page).rows.first?.fields["ETag"] == "\"2\"")
     #expect(
       try await store.put("", for: .page, at: 4) { $0.body = .sameAs(body) } == .superseded,
@@ -41,7 +41,7 @@ import TestTurns
     #expect(try await store.entries().count == 25)
     var update = freshening(row, body, at: 2)
     update.head.fields.append("X", String(repeating: "y", count: 500_000))
-    #expect(try await store.freshen(update))
+    #expect(try await store.freshen(update).isStored)
     #expect(try #require(try store.lookupNow(.page).rows.first).fields["X"]?.count == 500_000)
     let bytes = try fixture.number("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
     #expect(try #require(bytes) <= 1 << 20)
@@ -53,7 +53,7 @@ import TestTurns
     let fixture = try StoreFixture()
     let (row, body) = try #require(try await fixture.store.put("v1", for: .page, at: 1).row)
     _ = try await fixture.store.remove(rowID: row, started: .at(2))
-    #expect(try await !fixture.store.freshen(freshening(row, body, at: 3)))
+    #expect(try await fixture.store.freshen(freshening(row, body, at: 3)) == .superseded)
   }
 
   @Test func `a 304 that changes the variant replaces the row that stands there, and keeps its pin and tags`()
@@ -68,7 +68,7 @@ import TestTurns
     let (row, body) = try #require(try await store.put("new", for: .page, at: 2) { $0.tags = ["both"] }.row)
     var update = freshening(row, body, at: 3)
     update.variant = ("accept", "accept: a")
-    #expect(try await store.freshen(update))
+    #expect(try await store.freshen(update).isStored)
     let entry = try #require(try await store.entries().first)
     #expect(entry.rowID == row && entry.isSound && entry.response.isPinned && entry.tags == ["both", "old"])
     let found = try store.lookupNow(.page).rows
@@ -86,7 +86,7 @@ import TestTurns
     }
     var update = freshening(row, body, at: 3)
     update.variant = ("accept", "accept: a")
-    #expect(try await !store.freshen(update))
+    #expect(try await store.freshen(update) == .superseded)
     let found = try store.lookupNow(.page).rows
     #expect(Set(found.map(\.variant)) == ["", "accept: a"] && found.allSatisfy { $0.started != .at(3) })
   }
@@ -99,7 +99,7 @@ import TestTurns
       var update = freshening(row, body, at: instant)
       update.isPinned = isPinned
       update.tags = ["two"]
-      #expect(try await store.freshen(update))
+      #expect(try await store.freshen(update).isStored)
       let entry = try #require(try await store.entries().first)
       #expect(entry.response.isPinned && entry.tags == ["one", "two"], "\(instant)")
     }

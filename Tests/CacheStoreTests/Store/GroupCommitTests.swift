@@ -38,7 +38,7 @@ import TestTurns
       tasks.append(
         Task {
           do throws(CacheStoreError) {
-            return .success(try await store.overwrite(write, isOneOfMany: true))
+            return .success(try await store.overwrite(write))
           } catch {
             return .failure(error)
           }
@@ -107,7 +107,7 @@ import TestTurns
     let write = store.write(Data("impatient".utf8), for: key(0), at: 1, accountID: account)
     let impatient = Task { () async -> CacheStoreError? in
       do throws(CacheStoreError) {
-        _ = try await store.overwrite(write, isOneOfMany: true)
+        _ = try await store.overwrite(write)
         return nil
       } catch {
         return error

@@ -286,7 +286,7 @@ import TestTurns
     for number in 0..<4 { _ = try await store.put("a", for: key(number), at: Int64(number)) }
     for instant in 10..<20 as Range<Int64> {
       let (row, body) = try #require(try await store.put("b \(instant)", for: key(3), at: instant).row)
-      #expect(try await store.freshen(freshening(row, body, at: instant)))
+      #expect(try await store.freshen(freshening(row, body, at: instant)).isStored)
       try await store.invalidate(accountName: "", targets: [key(3).target], started: .at(instant))
     }
     #expect(try await store.entries().count == 4)

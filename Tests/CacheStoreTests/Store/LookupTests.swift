@@ -93,7 +93,7 @@ import TestTurns
     for (number, key) in Self.near.enumerated() {
       let (row, body) = try #require(try await store.put("new \(number)", for: key, at: 2).row)
       #expect(row == rows[key], "key \(number)")
-      #expect(try await store.freshen(freshening(row, body, at: 3)), "key \(number)")
+      #expect(try await store.freshen(freshening(row, body, at: 3)).isStored, "key \(number)")
       for (other, otherKey) in Self.near.enumerated() {
         let found = try store.lookupNow(otherKey).rows
         #expect(found.map(\.id) == [rows[otherKey]], "key \(other) after \(number)")

@@ -98,7 +98,7 @@ import TestTurns
     Operation(name: "a write with others") { filled in
       let wanted = filled.store.write(Data("with".utf8), for: .short, at: 9, accountID: filled.accountID)
       let done: Result<ResponseStore.Overwritten, CacheStoreError> = await withCheckedContinuation { waiter in
-        let isUnderWay = filled.store.overwriteTogether(wanted, soon: { $0() }) {
+        let isUnderWay = filled.store.overwrite(wanted) {
           waiter.resume(returning: $0)
         }
         if !isUnderWay { waiter.resume(returning: .failure(CacheStoreError(.other, "not taken"))) }

@@ -85,8 +85,8 @@ import Testing
   @Test func `law 8: an earlier exchange does not freshen a later one's row`() async throws {
     let temporary = try StoreFixture()
     let (row, body) = try #require(try await temporary.store.put("later", for: .page, at: 10).row)
-    #expect(try await !temporary.store.freshen(freshening(row, body, at: 9)))
-    #expect(try await temporary.store.freshen(freshening(row, body, at: 11)))
+    #expect(try await temporary.store.freshen(freshening(row, body, at: 9)) == .superseded)
+    #expect(try await temporary.store.freshen(freshening(row, body, at: 11)).isStored)
   }
 
   @Test func `law 8: an exchange begun before a removal does not bring the row back`() async throws {
@@ -111,8 +111,8 @@ import Testing
     #expect(try store.lookupNow(.page).rows.first?.isInvalid == true)
     #expect(try await store.put("late", for: .page, at: 4) == .superseded)
     #expect(try await store.put("late", for: other, at: 4) == .superseded)
-    #expect(try await !store.freshen(freshening(row, body, at: 4)))
-    #expect(try await store.freshen(freshening(row, body, at: 6)))
+    #expect(try await store.freshen(freshening(row, body, at: 4)) == .superseded)
+    #expect(try await store.freshen(freshening(row, body, at: 6)).isStored)
     #expect(try store.lookupNow(.page).rows.first?.isInvalid == false)
   }
 
@@ -139,7 +139,7 @@ import Testing
     _ = try await store.put("ahead", for: .page, at: 7_300)
     let again = try #require(try store.lookupNow(.page).rows.first)
     #expect(again.id == row && again.body.id == body.id)
-    #expect(try await store.freshen(freshening(again.id, again.body, at: 60)))
+    #expect(try await store.freshen(freshening(again.id, again.body, at: 60)).isStored)
     // What was not yet is believed once the clock has come so far.
     _ = try await store.put("ahead", for: .page, at: 7_400)
     clock.now = 7_500

@@ -59,7 +59,7 @@ import TestTurns
       transport: ScriptedTransport { _, _ in .answer("body") }, timekeeper: VirtualClock())
     let store = fixture.service.store
     let generation = AccountGeneration(
-      known: nil, account: "ci", store: store, waiting: fixture.service.core.commitWaiting)
+      known: nil, account: "ci", door: fixture.service.core.door)
     #expect(!generation.hasBegun)
     #expect(try await generation.begun() == nil)
     // The store is there, and answers only later.
@@ -81,7 +81,7 @@ import TestTurns
     let store = fixture.service.store
     let old = try await store.accountID(named: "ci")
     let generation = AccountGeneration(
-      known: old, account: "ci", store: store, waiting: fixture.service.core.commitWaiting)
+      known: old, account: "ci", door: fixture.service.core.door)
     // Its row goes, and the next one has another id.
     try await fixture.service.signOut(.named("ci"))
     let used = try await generation.with { (id) throws(CacheStoreError) in
@@ -101,12 +101,14 @@ import TestTurns
     var configuration = store.configuration
     configuration.isReadOnly = true
     let reading = ResponseStore(configuration: configuration)
+    let door = StoreDoor(
+      reading, clock: VirtualClock(), thread: fixture.service.core.thread, timeouts: InternalTimeouts())
     let missing = AccountGeneration(
-      known: nil, account: "nobody", store: reading, waiting: fixture.service.core.commitWaiting)
+      known: nil, account: "nobody", door: door)
     missing.begin(on: fixture.service.core.thread)
     await #expect(throws: CacheStoreError.self) { try await missing.id() }
     let generation = AccountGeneration(
-      known: nil, account: "ci", store: reading, waiting: fixture.service.core.commitWaiting)
+      known: nil, account: "ci", door: door)
     generation.begin(on: fixture.service.core.thread)
     _ = try? await generation.id()
     try await generation.learn()

@@ -60,7 +60,7 @@ import TestTurns
     chunkBytes: Int = BodyCollectorTests.chunk, in core: ServiceCore
   ) async throws -> BodyCollector.Collected {
     var collector = BodyCollector(
-      store: core.store, waiting: core.commitWaiting, chunkBytes: chunkBytes, previous: nil, limit: 1 << 30,
+      door: core.door, chunkBytes: chunkBytes, previous: nil, limit: 1 << 30,
       resuming: Resumption.Resumed(body: body, wholeLength: Int64(promised)),
       open: { () async throws(CacheStoreError) -> UnfinishedBody in body },
       chunk: { [core] (number, body) async throws(CacheStoreError) in
@@ -217,7 +217,7 @@ import TestTurns
     store.suspendForTesting()
     let collecting = Task { () async throws -> Int? in
       var collector = BodyCollector(
-        store: core.store, waiting: core.commitWaiting, chunkBytes: Self.chunk, previous: nil, limit: 1 << 30,
+        door: core.door, chunkBytes: Self.chunk, previous: nil, limit: 1 << 30,
         open: { [core] () async throws(CacheStoreError) -> UnfinishedBody in
           try await core.store.beginBody(
             accountID: id,

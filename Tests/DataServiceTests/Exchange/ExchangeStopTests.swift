@@ -250,8 +250,7 @@ import Testing
     // The load's own exchange gives its lease back on a queue.
     while try core.store.isLeased(hash) { await Task.yield() }
     let lease = ExchangeLease(
-      lease: try #require(try core.store.tryLease(hash)), store: core.store, hash: hash,
-      clock: core.timekeeper)
+      lease: try #require(try core.store.tryLease(hash)), store: core.store, hash: hash)
     await core.engine.run { _ in
       if isEarly { exchange.releaseOutdated() }
       exchange.hold(lease)

@@ -76,6 +76,53 @@ import TestTurns
     await leader.service.close()
   }
 
+  @Test(
+    "law 7: who looks before a leader's commit and takes the lease after it does not ask once more",
+    arguments: [false, true])
+  func overtaken(isLeaderFirst: Bool) async throws {
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
+      if number > 1 {
+        isAsked.open()
+        await mayAnswer.wait()
+      }
+      return .answer("body \(number)")
+    }
+    let clock = VirtualClock()
+    let leader = try leader(transport, clock)
+    // It has looked when its exchange begins, and stands still there on its own thread.
+    let (hasLooked, mayGoOn) = (Gate(), Gate())
+    let follower = try ServiceFixture(store: leader.store, transport: transport, timekeeper: clock) {
+      $0.onEvent = { event in
+        guard case .began = event.kind else { return }
+        hasLooked.open()
+        mayGoOn.wait()
+      }
+    }
+    _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
+    let url = try #require(URL(string: "http://origin.test/item"))
+    var led: Task<[String], Never>?
+    if isLeaderFirst {
+      led = Task { await leader.outline(url) }
+      await isAsked.wait()
+      clock.advance(by: .milliseconds(1))
+    }
+    let followed = Task { await follower.outline(url) }
+    await hasLooked.wait()
+    clock.advance(by: .milliseconds(1))
+    mayAnswer.open()
+    let outline = if let led { await led.value } else { await leader.outline(url) }
+    #expect(outline == ["fresh(body 2, new)"])
+    let hash = try leaseHash(of: url, in: leader)
+    while try follower.service.store.isLeased(hash) { await Task.yield() }
+    mayGoOn.open()
+    #expect(await followed.value == ["fresh(body 2, new)"])
+    #expect(transport.requests.count == 2)
+    #expect(follower.hasTraced("done: another process has refreshed the entry"))
+    await follower.service.close()
+    await leader.service.close()
+  }
+
   @Test(arguments: [false, true])
   func `under http a HEAD that follows is delivered without the body of the row`(isAtOneInstant: Bool)
     async throws
@@ -142,7 +189,8 @@ import TestTurns
     } else {
       #expect(try await leader.service.store(Data("mine".utf8), for: .init(url)) == .yes)
     }
-    ExchangeLease(lease: lease, store: store, hash: hash, clock: clock).end(storedRow: false)
+    ExchangeLease(lease: lease, store: store, hash: hash).end(
+      storedRow: false, at: clock.bootNanoseconds)
     let (outline, passed) = try await clock.passing(longest: .milliseconds(20)) { await followed.value }
     #expect(outline == ["fresh(body 2, new)"])
     #expect(passed <= .milliseconds(20), "\(passed)")
@@ -276,7 +324,8 @@ import TestTurns
       await clock.whenPending(atLeast: tasks.count)
     }
     try #require(clock.pendingDelays.allSatisfy { $0 <= .milliseconds(5) })
-    ExchangeLease(lease: lease, store: leader.service.store, hash: hash, clock: clock).end(storedRow: false)
+    ExchangeLease(lease: lease, store: leader.service.store, hash: hash).end(
+      storedRow: false, at: clock.bootNanoseconds)
     let (outlines, passed) = try await clock.passing(longest: .milliseconds(20)) { [tasks] in
       var outlines: [[String]] = []
       for task in tasks { outlines.append(await task.value) }
@@ -478,7 +527,7 @@ import TestTurns
     let url = try #require(URL(string: "http://origin.test/item"))
     _ = await leader.outline(try #require(URL(string: "http://origin.test/other")))
     let (lease, hash) = try await lease(url, in: leader)
-    leader.service.store.markLeaseEndedWithoutRow(hash, at: .max / 2)
+    leader.service.store.markLeaseEnded(hash, storedRow: false, at: .max / 2)
     let followed = Task { await follower.outline(url) }
     await follower.traced("waiting for another")
     lease.release()

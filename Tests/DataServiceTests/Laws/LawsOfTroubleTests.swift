@@ -171,7 +171,7 @@ struct LawsOfTroubleTests {
     let fixture = try ServiceFixture(store: first.store)
     let core = fixture.service.core
     let prepared = try core.prepare(DataService.Request(url), policy: .storedThenFresh)
-    #expect(try await core.lookup(prepared).rows.count == 1)
+    #expect(try await core.store.lookup(prepared.key).rows.count == 1)
     #expect(fixture.warnings.map(\.kind) == [.corrupt])
     await fixture.service.close()
   }

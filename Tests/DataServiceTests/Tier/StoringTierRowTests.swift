@@ -352,7 +352,7 @@ import TestTurns
     }
     // The leader here goes alone, since the lease is another's.
     let lease = try #require(try other.service.store.tryLease(hash))
-    other.service.store.markLeaseEndedWithoutRow(hash, at: machine.clock.bootNanoseconds)
+    other.service.store.markLeaseEnded(hash, storedRow: false, at: machine.clock.bootNanoseconds)
     let load = Task { await machine.outline(url, .storedElseFresh(maxAge: .seconds(60))) }
     await isAsked.wait()
     mayAnswer.open()

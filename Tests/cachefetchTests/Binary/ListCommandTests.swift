@@ -29,7 +29,7 @@ import TestTurns
     var head = row.head
     head.requestedAt = received
     head.receivedAt = received
-    #expect(try await store.freshen(.init(rowID: entry.rowID, body: row.body, head: head)))
+    #expect(try await store.freshen(.init(rowID: entry.rowID, body: row.body, head: head)).isStored)
   }
 
   @Test
