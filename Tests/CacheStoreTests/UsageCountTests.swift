@@ -8,8 +8,6 @@ import TestTurns
     "Every number of one count is added to that of the other",
     arguments: [
       \UsageCount.stored, \.fresh, \.unchanged, \.failed, \.savedBytes, \.savedMilliseconds,
-      \.anticipations.refused, \.anticipations.committed, \.anticipations.unused,
-      \.anticipations.leadMilliseconds, \.anticipations.wonMilliseconds, \.anticipations.wastedBytes,
     ]) func sum(number: any WritableKeyPath<UsageCount, Int64> & Sendable)
   {
     var (left, right) = (UsageCount(), UsageCount())
