@@ -53,10 +53,16 @@ final class DatabaseWriter: Sendable {
     within timeLimit: Duration? = nil,
     _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result
   ) async throws(CacheStoreError) -> Result {
-    let result: Swift.Result<Result, CacheStoreError> = await withUnsafeContinuation { continuation in
-      perform(within: timeLimit, work) { continuation.resume(returning: $0) }
+    try await awaited { perform(within: timeLimit, work, completion: $0) }
+  }
+
+  /// Runs work on the queue, in one transaction.
+  func change<Result: Sendable>(
+    isStoring: Bool = false, _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result
+  ) async throws(CacheStoreError) -> Result {
+    try await perform { (connection) throws(CacheStoreError) in
+      try connection.transaction(isStoring: isStoring) { () throws(CacheStoreError) in try work(connection) }
     }
-    return try result.get()
   }
 
   /// Runs work on the queue, and calls `completion` there before the next work.
@@ -75,11 +81,7 @@ final class DatabaseWriter: Sendable {
 
   /// Runs work on the queue whose result no caller awaits; the work itself reports what it must.
   func submit(_ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Void) {
-    let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
-    enqueue {
-      _ = self.attempt(waitingUntil: deadline, work)
-      self.keepLogShort()
-    }
+    perform(work) { _ in }
   }
 
   /// Runs work that needs no connection, on the write queue after everything that is queued now.
@@ -295,7 +297,7 @@ final class DatabaseWriter: Sendable {
     checkpointer.close()
     let recovery = Quarantine(files: files, lockFile: lockFile, configuration: configuration)
     // Reading a whole file takes longer than `busyTimeout` allows for; each wait for a lock still ends.
-    return Self.result { () throws(CacheStoreError) in
+    return Swift.Result { () throws(CacheStoreError) in
       try recovery.run(waitingUntil: max(deadline, Platform.monotonicNanoseconds() + 1_000_000_000)) {
         slot.events.append($0)
       }
@@ -317,12 +319,9 @@ final class DatabaseWriter: Sendable {
   /// - Returns: Whether the file was replaced.
   func repair() async throws(CacheStoreError) -> Bool {
     let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
-    let result = await withUnsafeContinuation { continuation in
-      enqueue {
-        continuation.resume(returning: self.withSlot { self.recover(&$0, waitingUntil: deadline) })
-      }
+    return try await awaited { done in
+      enqueue { done(self.withSlot { self.recover(&$0, waitingUntil: deadline) }) }
     }
-    return try result.get()
   }
 
   /// Checks the file for damage after a lookup that reported it, and replaces it where it is damaged.
@@ -358,10 +357,12 @@ final class DatabaseWriter: Sendable {
     guard isSuspended.load(ordering: .relaxed) else { return }
     throw CacheStoreError(.busy, "the store \(files.database) is held back by a test")
   }
+}
 
-  private static func result<Result>(
-    _ work: () throws(CacheStoreError) -> Result
-  ) -> Swift.Result<Result, CacheStoreError> {
-    do throws(CacheStoreError) { return .success(try work()) } catch { return .failure(error) }
-  }
+/// Waits for the result that `begin` passes on.
+func awaited<Value: Sendable>(
+  _ begin: (@escaping @Sendable (Result<Value, CacheStoreError>) -> Void) -> Void
+) async throws(CacheStoreError) -> Value {
+  let result = await withUnsafeContinuation { continuation in begin { continuation.resume(returning: $0) } }
+  return try result.get()
 }

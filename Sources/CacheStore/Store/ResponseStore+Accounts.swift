@@ -27,11 +27,9 @@ extension ResponseStore {
 
   /// The account's row, if there is one; makes neither a row nor a store.
   package func knownAccountID(named name: String) async throws(CacheStoreError) -> Int64? {
-    try await read { deadline throws(CacheStoreError) in
-      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
-        try self.accountID(named: name, connection)
-      } ?? nil
-    }
+    try await query { (connection) throws(CacheStoreError) in
+      try self.accountID(named: name, connection)
+    } ?? nil
   }
 
   func accountID(named name: String, _ connection: Connection) throws(CacheStoreError) -> Int64? {
@@ -44,11 +42,9 @@ extension ResponseStore {
   /// Whether the account was signed out: this store assigned the identifier, and its row is gone. `false` where the
   /// file was replaced by another store, which says nothing about the account.
   package func isRevoked(accountID id: Int64) async throws(CacheStoreError) -> Bool {
-    try await read { deadline throws(CacheStoreError) in
-      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
-        try self.isRevoked(id, connection)
-      } ?? false
-    }
+    try await query { (connection) throws(CacheStoreError) in
+      try self.isRevoked(id, connection)
+    } ?? false
   }
 
   func isRevoked(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> Bool {

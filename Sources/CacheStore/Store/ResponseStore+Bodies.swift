@@ -14,16 +14,14 @@ extension ResponseStore {
   func beginBody(
     accountID: Int64, partial: UnfinishedBody.Partial?, makingRoom: Bool
   ) async throws(CacheStoreError) -> UnfinishedBody {
-    try await writer.perform { (connection) throws(CacheStoreError) in
-      try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
-        if let partial { try self.forgetPartials(of: partial.key, accountID, connection) }
-        let id = try self.ofAccount(accountID, connection) { () throws(CacheStoreError) in
-          try self.insertUnfinished(accountID: accountID, partial: partial, connection)
-        }
-        // The lease is taken before the commit: another process would collect a body without one.
-        return UnfinishedBody(
-          id: id, accountID: accountID, makesRoom: makingRoom, lease: try self.lease(.body(id)), store: self)
+    try await writer.change(isStoring: true) { (connection) throws(CacheStoreError) in
+      if let partial { try self.forgetPartials(of: partial.key, accountID, connection) }
+      let id = try self.ofAccount(accountID, connection) { () throws(CacheStoreError) in
+        try self.insertUnfinished(accountID: accountID, partial: partial, connection)
       }
+      // The lease is taken before the commit: another process would collect a body without one.
+      return UnfinishedBody(
+        id: id, accountID: accountID, makesRoom: makingRoom, lease: try self.lease(.body(id)), store: self)
     }
   }
 
@@ -65,10 +63,8 @@ extension ResponseStore {
     guard let found else { return nil }
     guard let chunks = try await verifiedChunks(of: found.id) else {
       // A chunk is damaged: discard the download. It is collected once the lease is released.
-      try await writer.perform { (connection) throws(CacheStoreError) in
-        try connection.transaction { () throws(CacheStoreError) in
-          try self.forgetPartials(of: key, accountID, connection)
-        }
+      try await writer.change { (connection) throws(CacheStoreError) in
+        try self.forgetPartials(of: key, accountID, connection)
       }
       return nil
     }
@@ -120,11 +116,10 @@ extension ResponseStore {
       checksum = Checksum.ofBody(chunk: Checksum.ofChunk(bytes, body: body.id, number: 0))
     } else {
       // A body of several chunks, which is never rewritten, or by now a shorter or longer one of a single chunk.
-      checksum = try await read { deadline throws(CacheStoreError) in
-        try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+      checksum =
+        try await query { (connection) throws(CacheStoreError) in
           try connection.bodyChecksum(of: body.id)
         } ?? nil
-      }
     }
     guard checksum == body.checksum else {
       throw CacheStoreError(.replaced, "the stored body was replaced meanwhile")
@@ -161,11 +156,10 @@ extension ResponseStore {
     var chunks = UnfinishedBody.Chunks()
     while true {
       let number = chunks.checksums.count
-      let found = try await read { deadline throws(CacheStoreError) in
-        try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+      let found =
+        try await query { (connection) throws(CacheStoreError) in
           try ChunkReading.read(number, of: body, keepingBytes: number == 0, connection)
         } ?? nil
-      }
       guard let chunk = found else { return chunks }
       guard let checksum = chunk.checksum else { return nil }
       chunks.checksums.append(checksum)

@@ -118,11 +118,9 @@ extension ResponseStore {
 
   /// The schema's version and the journal mode. The damage check has already verified every table and column.
   private func schema() async throws(CacheStoreError) -> StoreFinding {
-    let message = try await read { deadline throws(CacheStoreError) in
-      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) -> String in
-        let version = try connection.integer("PRAGMA user_version") ?? 0
-        return "schema \(version), the newest that this release knows; \(try Self.manner(connection))"
-      }
+    let message = try await query { (connection) throws(CacheStoreError) -> String in
+      let version = try connection.integer("PRAGMA user_version") ?? 0
+      return "schema \(version), the newest that this release knows; \(try Self.manner(connection))"
     }
     return StoreFinding("schema", .fine, message ?? "the store is still empty")
   }
@@ -168,10 +166,8 @@ extension ResponseStore {
   /// A damaged page can make rows disappear without an error. So a file of which nothing is repaired must be checked
   /// before its rows are listed.
   package func requireSoundStructure() async throws(CacheStoreError) {
-    let isSound = try await read { deadline throws(CacheStoreError) in
-      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
-        try DamageCheck.isSound(connection)
-      }
+    let isSound = try await query { (connection) throws(CacheStoreError) in
+      try DamageCheck.isSound(connection)
     }
     guard let isSound else {
       throw CacheStoreError(.foreignFile, CacheStoreError.notAStore(files.database))
@@ -181,17 +177,16 @@ extension ResponseStore {
 
   /// Verifies every row with its whole body.
   private func rows(_ repair: Bool) async throws(CacheStoreError) -> [StoreFinding] {
-    let bad = try await read { deadline throws(CacheStoreError) in
-      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+    let bad =
+      try await query { (connection) throws(CacheStoreError) in
         try RowCheck.damagedRows(connection)
       } ?? []
-    }
     guard !bad.isEmpty else {
       return [StoreFinding("checksums", .fine, "every stored byte is as it was written")]
     }
     if repair {
-      try await writer.perform { (connection) throws(CacheStoreError) in
-        try connection.transaction { () throws(CacheStoreError) in try self.removeUnread(bad, connection) }
+      try await writer.change { (connection) throws(CacheStoreError) in
+        try self.removeUnread(bad, connection)
       }
     }
     return [
@@ -208,22 +203,19 @@ extension ResponseStore {
     let condition = """
       checksum IS NOT NULL AND released_at_ms IS NULL AND id NOT IN (SELECT body_id FROM last_request)
       """
-    let count = try await read { deadline throws(CacheStoreError) in
-      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+    let count =
+      try await query { (connection) throws(CacheStoreError) in
         try connection.first("SELECT count(*) FROM body WHERE \(condition)", [])
       } ?? 0
-    }
     guard let count, count > 0 else { return [] }
     let message =
       count == 1 ? "1 stored body belongs to no response" : "\(count) stored bodies belong to no response"
     guard repair else {
       return [StoreFinding("bodies", .wrong, message, remedy: .repairRemoves)]
     }
-    try await writer.perform { (connection) throws(CacheStoreError) in
-      try connection.transaction { () throws(CacheStoreError) in
-        connection.noteReleased()
-        _ = try connection.first("UPDATE body SET released_at_ms = 0 WHERE \(condition)", [])
-      }
+    try await writer.change { (connection) throws(CacheStoreError) in
+      connection.noteReleased()
+      _ = try connection.first("UPDATE body SET released_at_ms = 0 WHERE \(condition)", [])
     }
     return [StoreFinding("bodies", .repaired, message)]
   }
@@ -262,9 +254,8 @@ extension ResponseStore {
 
   /// Whether the current key still leads to the accounts named by digests.
   private func digestKey(_ repair: Bool) async throws(CacheStoreError) -> [StoreFinding] {
-    let (accounts, proof) = try await read { deadline throws(CacheStoreError) in
-      try self.pool.withConnection(waitingUntil: deadline) {
-        (connection) throws(CacheStoreError) -> (Int64, String?) in
+    let (accounts, proof) =
+      try await query { (connection) throws(CacheStoreError) -> (Int64, String?) in
         let count = try connection.first("SELECT count(*) FROM account WHERE name LIKE 'auto:%'", []) ?? 0
         let proof = try connection.withStatement("SELECT proof FROM digest_key") {
           (statement) throws(CacheStoreError) in
@@ -272,7 +263,6 @@ extension ResponseStore {
         }
         return (count, proof)
       } ?? (0, nil)
-    }
     let key: DigestKey?
     do throws(CacheStoreError) {
       key = try DigestKey.load(nextTo: files.database)
@@ -289,11 +279,9 @@ extension ResponseStore {
         StoreFinding("digest-key", .wrong, message, remedy: .restoreKey)
       ]
     }
-    try await writer.perform { (connection) throws(CacheStoreError) in
-      try connection.transaction { () throws(CacheStoreError) in
-        _ = try connection.first("DELETE FROM account WHERE name LIKE 'auto:%'", [])
-        _ = try connection.first("DELETE FROM digest_key", [])
-      }
+    try await writer.change { (connection) throws(CacheStoreError) in
+      _ = try connection.first("DELETE FROM account WHERE name LIKE 'auto:%'", [])
+      _ = try connection.first("DELETE FROM digest_key", [])
     }
     return [StoreFinding("digest-key", .repaired, message)]
   }

@@ -33,10 +33,7 @@ extension ResponseStore {
   /// - Returns: `superseded` where the row is gone or damaged, has another body by now, or was written by an exchange
   ///   that began later; also where such an exchange wrote the row that has the place of its new variant.
   package func freshen(_ freshening: Freshening) async throws(CacheStoreError) -> Overwritten {
-    let result: Result<Overwritten, CacheStoreError> = await withUnsafeContinuation { continuation in
-      freshen(freshening) { continuation.resume(returning: $0) }
-    }
-    return try result.get()
+    try await awaited { freshen(freshening, completion: $0) }
   }
 
   /// Freshens a row as ``freshen(_:)`` does, and calls `completion` on the store's queue once it is committed or has

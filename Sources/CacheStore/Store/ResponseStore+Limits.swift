@@ -3,10 +3,8 @@ extension ResponseStore {
   /// configuration's.
   package func limits() async throws(CacheStoreError) -> (own: StoreLimits, inForce: StoreLimits) {
     let own =
-      try await read { deadline throws(CacheStoreError) in
-        try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
-          try connection.readLimits()
-        }
+      try await query { (connection) throws(CacheStoreError) in
+        try connection.readLimits()
       } ?? StoreLimits()
     let inForce = own.over(StoreLimits(configuration))
     eviction.noteBytes(of: inForce)

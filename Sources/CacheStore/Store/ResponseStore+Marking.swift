@@ -25,18 +25,16 @@ extension ResponseStore {
   package func keep(
     _ row: StoredResponse, isPinned: Bool, tags: [String]
   ) async throws(CacheStoreError) {
-    try await writer.perform { (connection) throws(CacheStoreError) in
-      try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
-        guard let found = try connection.rowHead(row.id), found.isSound, found.row.body.id == row.body.id
-        else { return }
-        if isPinned {
-          let statement = try connection.statement(.setPinned)
-          statement.bind(1, row.id)
-          statement.bind(2, 1)
-          try statement.run()
-        }
-        try connection.addTags(tags, to: row.id)
+    try await writer.change(isStoring: true) { (connection) throws(CacheStoreError) in
+      guard let found = try connection.rowHead(row.id), found.isSound, found.row.body.id == row.body.id
+      else { return }
+      if isPinned {
+        let statement = try connection.statement(.setPinned)
+        statement.bind(1, row.id)
+        statement.bind(2, 1)
+        try statement.run()
       }
+      try connection.addTags(tags, to: row.id)
     }
   }
 
@@ -73,8 +71,8 @@ extension ResponseStore {
     }
     var count = 0
     for some in selection.batches(of: chosen) {
-      count += try await writer.perform { (connection) throws(CacheStoreError) in
-        try connection.transaction { () throws(CacheStoreError) in try work(some, connection) }
+      count += try await writer.change { (connection) throws(CacheStoreError) in
+        try work(some, connection)
       }
     }
     return count

@@ -27,10 +27,7 @@ extension ResponseStore {
       try await body.append(bytes)
       write.body = .unfinished(body)
     }
-    let result: Result<Overwritten, CacheStoreError> = await withUnsafeContinuation { continuation in
-      _ = overwrite(write, soon: soon) { continuation.resume(returning: $0) }
-    }
-    return try result.get()
+    return try await awaited { _ = overwrite(write, soon: soon, completion: $0) }
   }
 
   /// Stores a response as ``overwrite(_:soon:)`` does, and calls `completion` on the store's queue once it is committed

@@ -74,10 +74,8 @@ extension ResponseStore {
 
   /// The pauses still in force at that instant, by responder.
   package func pauses(at now: StartMark) async throws(CacheStoreError) -> [StoredPause] {
-    let found = try await read { deadline throws(CacheStoreError) in
-      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
-        try Self.pauses(connection)
-      }
+    let found = try await query { (connection) throws(CacheStoreError) in
+      try Self.pauses(connection)
     }
     return (found ?? []).filter { $0.pause.remaining(at: now) != nil }
   }
@@ -106,22 +104,20 @@ extension ResponseStore {
     guard FileStatus(path: files.database) != nil else { return 0 }
     let ended = try await pauses(at: now).filter(condition)
     guard !ended.isEmpty else { return 0 }
-    return try await writer.perform { (connection) throws(CacheStoreError) in
-      try connection.transaction { () throws(CacheStoreError) in
-        var count = 0
-        for stored in ended {
-          // One that was heard since is another one.
-          _ = try connection.first(
-            """
-            DELETE FROM pause
-            WHERE responder = ?2 AND account_id = (SELECT id FROM account WHERE name = ?3)
-              AND heard_boot = ?4 AND heard_ns = ?1
-            """, [stored.pause.heard.nanoseconds],
-            [stored.responder, stored.account, stored.pause.heard.boot])
-          count += connection.changes
-        }
-        return count
+    return try await writer.change { (connection) throws(CacheStoreError) in
+      var count = 0
+      for stored in ended {
+        // One that was heard since is another one.
+        _ = try connection.first(
+          """
+          DELETE FROM pause
+          WHERE responder = ?2 AND account_id = (SELECT id FROM account WHERE name = ?3)
+            AND heard_boot = ?4 AND heard_ns = ?1
+          """, [stored.pause.heard.nanoseconds],
+          [stored.responder, stored.account, stored.pause.heard.boot])
+        count += connection.changes
       }
+      return count
     }
   }
 }

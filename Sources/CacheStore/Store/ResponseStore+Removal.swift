@@ -3,11 +3,9 @@ extension ResponseStore {
   package func isRemoved(
     _ target: String, accountID: Int64, since started: StartMark
   ) async throws(CacheStoreError) -> Bool {
-    try await read { deadline throws(CacheStoreError) in
-      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
-        try self.rowWriter.hasTombstone(target, accountID, started, connection)
-      } ?? false
-    }
+    try await query { (connection) throws(CacheStoreError) in
+      try self.rowWriter.hasTombstone(target, accountID, started, connection)
+    } ?? false
   }
 
   /// Marks every row of the targets invalid after an unsafe request to them (RFC 9111 section 4.4).
@@ -133,23 +131,20 @@ extension ResponseStore {
   ) async throws(CacheStoreError) -> Int {
     guard selection.selectsCutOff, FileStatus(path: files.database) != nil else { return 0 }
     // Read without the writer: where there is none, a store that may not be written is none the worse.
-    let chosen = try await read { deadline throws(CacheStoreError) in
-      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
+    let chosen =
+      try await query { (connection) throws(CacheStoreError) in
         try Self.cutOff(selection, where: isIncluded, connection)
       } ?? []
-    }
     var count = 0
     for body in chosen {
-      let isReleased = try await writer.perform { (connection) throws(CacheStoreError) -> Bool in
-        try connection.transaction { () throws(CacheStoreError) -> Bool in
-          // It may have become a row's meanwhile. Whoever resumes it takes the lease inside a writing transaction, and
-          // so before this one or after it.
-          guard try connection.bodyChecksum(of: body) == nil, try !self.lockFile.isLocked(.body(body)) else {
-            return false
-          }
-          try connection.release(body: body, at: 0)
-          return connection.changes == 1
+      let isReleased = try await writer.change { (connection) throws(CacheStoreError) -> Bool in
+        // It may have become a row's meanwhile. Whoever resumes it takes the lease inside a writing transaction, and
+        // so before this one or after it.
+        guard try connection.bodyChecksum(of: body) == nil, try !self.lockFile.isLocked(.body(body)) else {
+          return false
         }
+        try connection.release(body: body, at: 0)
+        return connection.changes == 1
       }
       if isReleased { count += 1 }
     }
@@ -227,12 +222,10 @@ extension ResponseStore {
   /// Deletes the counts of hosts without stored rows, so that the statistics no longer show what was removed.
   private func forgetCounts(ofEmpty hosts: Set<CountedHost>) async throws(CacheStoreError) {
     guard !hosts.isEmpty else { return }
-    try await writer.perform { (connection) throws(CacheStoreError) in
-      try connection.transaction { () throws(CacheStoreError) in
-        for host in hosts where try !Self.hasRows(host, connection) {
-          _ = try connection.first(
-            "DELETE FROM usage WHERE account_id = ?1 AND host = ?2", [host.account], [host.host])
-        }
+    try await writer.change { (connection) throws(CacheStoreError) in
+      for host in hosts where try !Self.hasRows(host, connection) {
+        _ = try connection.first(
+          "DELETE FROM usage WHERE account_id = ?1 AND host = ?2", [host.account], [host.host])
       }
     }
   }

@@ -7,28 +7,26 @@ extension ResponseStore {
   ) async throws(CacheStoreError) -> [StoredEntry] {
     // The journal holds the latest times of use; the list waits for it 100 ms at most.
     if UsageJournal(files: files).isThere { await flushUsage(within: .milliseconds(100)) }
-    return try await read { deadline throws(CacheStoreError) in
-      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
-        let oldest = try self.eviction.oldestReceived(connection)
-        var entries: [StoredEntry] = []
-        for part in limit == .max ? [selection] : try Self.byAccount(selection, connection) {
-          var left = limit
-          let text =
-            part.text("r.id") + " ORDER BY a.name, r.target, r.method, r.extra, r.good DESC, r.variant"
-          try connection.withStatement(text) { (statement) throws(CacheStoreError) in
-            part.bind(to: statement)
-            while left > 0, try statement.step() {
-              guard let entry = try Self.entry(statement.integer(0), notBefore: oldest, connection),
-                isIncluded(entry)
-              else { continue }
-              entries.append(entry)
-              left -= 1
-            }
+    return try await query { (connection) throws(CacheStoreError) in
+      let oldest = try self.eviction.oldestReceived(connection)
+      var entries: [StoredEntry] = []
+      for part in limit == .max ? [selection] : try Self.byAccount(selection, connection) {
+        var left = limit
+        let text =
+          part.text("r.id") + " ORDER BY a.name, r.target, r.method, r.extra, r.good DESC, r.variant"
+        try connection.withStatement(text) { (statement) throws(CacheStoreError) in
+          part.bind(to: statement)
+          while left > 0, try statement.step() {
+            guard let entry = try Self.entry(statement.integer(0), notBefore: oldest, connection),
+              isIncluded(entry)
+            else { continue }
+            entries.append(entry)
+            left -= 1
           }
         }
-        return entries
-      } ?? []
-    }
+      }
+      return entries
+    } ?? []
   }
 
   /// The selection for each account: the index of rows begins with it, so that its first rows are found without sorting.
@@ -79,18 +77,16 @@ extension ResponseStore {
 extension ResponseStore {
   /// The use of the store's limits; reads every row's head.
   package func use() async throws(CacheStoreError) -> StoreUse {
-    let read = try await read { deadline throws(CacheStoreError) in
-      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
-        try connection.withStatement(
-          "SELECT count(*), coalesce(sum(pinned), 0), min(received_at_ms) FROM last_request"
-        ) { (statement) throws(CacheStoreError) -> StoreUse in
-          var use = StoreUse()
-          guard try statement.step() else { return use }
-          use.rows = Int(statement.integer(0))
-          use.pinnedRows = Int(statement.integer(1))
-          use.oldestReceivedAt = statement.isNull(2) ? nil : statement.integer(2).asInstant
-          return use
-        }
+    let read = try await query { (connection) throws(CacheStoreError) in
+      try connection.withStatement(
+        "SELECT count(*), coalesce(sum(pinned), 0), min(received_at_ms) FROM last_request"
+      ) { (statement) throws(CacheStoreError) -> StoreUse in
+        var use = StoreUse()
+        guard try statement.step() else { return use }
+        use.rows = Int(statement.integer(0))
+        use.pinnedRows = Int(statement.integer(1))
+        use.oldestReceivedAt = statement.isNull(2) ? nil : statement.integer(2).asInstant
+        return use
       }
     }
     var use = read ?? StoreUse()
@@ -105,10 +101,8 @@ extension ResponseStore {
     statistics.limitBytes = try await limits().inForce.maximumBytes ?? configuration.maximumBytes
     statistics.fileBytes = FileStatus(path: files.database)?.bytes ?? 0
     statistics.logBytes = FileStatus(path: files.log)?.bytes ?? 0
-    let read = try await read { deadline throws(CacheStoreError) in
-      try self.pool.withConnection(waitingUntil: deadline) { (connection) throws(CacheStoreError) in
-        try Self.parts(connection)
-      }
+    let read = try await query { (connection) throws(CacheStoreError) in
+      try Self.parts(connection)
     }
     statistics.parts = read?.parts ?? []
     statistics.pinnedRows = read?.pinned ?? 0

@@ -174,17 +174,16 @@ extension ResponseStore {
     guard try !otherFiles().isEmpty else { return }
     try await namingHolders("the account is signed out, but its last bytes stay, because") {
       () async throws(CacheStoreError) in
-      let result: Result<Void, CacheStoreError> = await withUnsafeContinuation { continuation in
+      try await awaited { done in
         self.writer.afterQueuedWork {
-          continuation.resume(
-            returning: Result { () throws(CacheStoreError) in
+          done(
+            Result { () throws(CacheStoreError) in
               try self.lockFile.lock(.file, within: self.configuration.busyTimeout)
               defer { self.lockFile.unlock(.file) }
               try self.removeOtherFilesNow()
             })
         }
       }
-      try result.get()
     }
   }
 

@@ -309,16 +309,9 @@ package final class ResponseStore: Sendable {
 
   /// Takes a lease as ``tryLease(_:)`` does, on its own queue, where a lookup that hangs does not delay it.
   package func openLease(_ hash: UInt64) async throws(CacheStoreError) -> Lease? {
-    let result: Swift.Result<Lease?, CacheStoreError> = await withUnsafeContinuation { continuation in
-      locks.async {
-        let result: Swift.Result<Lease?, CacheStoreError>
-        do throws(CacheStoreError) { result = .success(try self.tryLease(hash)) } catch {
-          result = .failure(error)
-        }
-        continuation.resume(returning: result)
-      }
+    try await awaited { done in
+      locks.async { done(Result { () throws(CacheStoreError) in try self.tryLease(hash) }) }
     }
-    return try result.get()
   }
 
   func lease(_ place: LockFile.Place) throws(CacheStoreError) -> Lease? {
@@ -374,10 +367,17 @@ package final class ResponseStore: Sendable {
   func read<Result: Sendable>(
     _ work: @escaping @Sendable (_ deadline: Int64) throws(CacheStoreError) -> Result
   ) async throws(CacheStoreError) -> Result {
-    let result: Swift.Result<Result, CacheStoreError> = await withCheckedContinuation { continuation in
-      read(work) { continuation.resume(returning: $0) }
+    try await awaited { read(work, completion: $0) }
+  }
+
+  /// Runs a query on the reading queue.
+  /// - Returns: `nil` where there is no store.
+  func query<Result: Sendable>(
+    _ work: @escaping @Sendable (Connection) throws(CacheStoreError) -> Result
+  ) async throws(CacheStoreError) -> Result? {
+    try await read { deadline throws(CacheStoreError) in
+      try self.pool.withConnection(waitingUntil: deadline, work)
     }
-    return try result.get()
   }
 
   /// Runs a read on the reading queue, and calls `completion` there.
@@ -390,7 +390,7 @@ package final class ResponseStore: Sendable {
   ) {
     @Sendable func attempt() -> Swift.Result<Result, CacheStoreError> {
       let deadline = Platform.monotonicNanoseconds() + configuration.busyTimeout.wholeNanoseconds
-      do throws(CacheStoreError) { return .success(try work(deadline)) } catch { return .failure(error) }
+      return Swift.Result { () throws(CacheStoreError) in try work(deadline) }
     }
     reads.async {
       let first = attempt()

@@ -80,12 +80,12 @@ struct Trimming: Sendable {
     }
     while let after = next {
       guard Platform.monotonicNanoseconds() < deadline else {
-        return try await writer.perform { (connection) throws(CacheStoreError) in
-          try connection.transaction { () throws(CacheStoreError) in try connection.noteChecked(after) }
+        return try await writer.change { (connection) throws(CacheStoreError) in
+          try connection.noteChecked(after)
         }
       }
-      next = try await writer.perform { (connection) throws(CacheStoreError) in
-        try connection.transaction { () throws(CacheStoreError) in try trimOld(after: after, connection) }
+      next = try await writer.change { (connection) throws(CacheStoreError) in
+        try trimOld(after: after, connection)
       }
     }
   }

@@ -83,16 +83,9 @@ package final class UnfinishedBody: Sendable {
       let end = bytes.index(start, offsetBy: size, limitedBy: bytes.endIndex) ?? bytes.endIndex
       // A piece of at most one chunk is not copied.
       let piece = start == bytes.startIndex && end == bytes.endIndex ? bytes : Data(bytes[start..<end])
-      try await appendChunk(piece)
+      try await awaited { append(chunk: piece, completion: $0) }
       start = end
     }
-  }
-
-  private func appendChunk(_ bytes: Data) async throws(CacheStoreError) {
-    let result: Result<Void, CacheStoreError> = await withUnsafeContinuation { continuation in
-      append(chunk: bytes) { continuation.resume(returning: $0) }
-    }
-    try result.get()
   }
 
   /// Commits at most `chunkBytes` bytes as the next chunk. The caller need not await earlier chunks. After a chunk

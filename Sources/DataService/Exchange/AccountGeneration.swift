@@ -64,14 +64,9 @@ final class AccountGeneration: Sendable {
       return try await work(first)
     } catch {
       guard error.reason == .missing else { throw error }
-      return try await work(try await renewed(insteadOf: first))
+      if let known, known != first { return try await work(known) }
+      return try await work(try await make().get())
     }
-  }
-
-  /// The account's id in the store that replaced a removed one; see `CacheStoreError.Reason.missing`.
-  private func renewed(insteadOf old: Int64) async throws(CacheStoreError) -> Int64 {
-    if let known, known != old { return known }
-    return try await make().get()
   }
 
   private func make() async -> Result<Int64, CacheStoreError> {

@@ -204,12 +204,7 @@ struct Attempt {
     return BodyCollector(
       door: core.door, chunkBytes: core.configuration.store.chunkBytes,
       previous: exchange.candidate?.body, limit: prepared.request.limits.bodyBytes,
-      isResumable: { resuming != nil || partial() != nil }, resuming: resuming, open: open,
-      chunk: { [core] (number, body) async throws(CacheStoreError) in
-        try await core.door.ask(for: .reading) { (store) async throws(CacheStoreError) in
-          try await store.chunk(number, of: body.id, accountID: body.accountID)
-        }.done()
-      }
+      isResumable: { resuming != nil || partial() != nil }, resuming: resuming, open: open
     ) { [exchange] received in
       exchange.report(
         DataService.TransferProgress(received: received, expected: resuming?.wholeLength ?? body.length))

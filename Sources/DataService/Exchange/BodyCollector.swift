@@ -21,8 +21,6 @@ struct BodyCollector {
   private static let chunksUnderWay = 2
 
   let door: StoreDoor
-  /// Reads a chunk of the body back.
-  let chunk: @Sendable (_ number: Int, _ body: UnfinishedBody) async throws(CacheStoreError) -> Data
   /// Opens a body in the store; `nil` if the answer may not be stored. Each step of the store has its time limit; after
   /// it, the body is delivered without being stored.
   let open: (@Sendable () async throws(CacheStoreError) -> UnfinishedBody)?
@@ -57,11 +55,9 @@ struct BodyCollector {
     door: StoreDoor, chunkBytes: Int, previous: StoredResponse.Body?, limit: Int64,
     isResumable: @escaping () -> Bool = { false }, resuming: Resumption.Resumed? = nil,
     open: (@Sendable () async throws(CacheStoreError) -> UnfinishedBody)?,
-    chunk: @escaping @Sendable (Int, UnfinishedBody) async throws(CacheStoreError) -> Data,
     progress: @escaping (Int64) -> Void
   ) {
     self.door = door
-    self.chunk = chunk
     self.chunkBytes = chunkBytes
     self.previous = previous
     self.limit = limit
@@ -212,8 +208,8 @@ struct BodyCollector {
   /// Compares the beginning of a resumed body, which is stored already.
   private mutating func compareBeginning(of unfinished: UnfinishedBody) async {
     for number in 0..<chunkCount where isSameAsPrevious && !Task.isCancelled {
-      let found = await door.ask(for: .commit) { [chunk] (_) async throws(CacheStoreError) in
-        try await chunk(number, unfinished)
+      let found = await door.ask(for: .commit) { (store) async throws(CacheStoreError) in
+        try await store.chunk(number, of: unfinished.id, accountID: unfinished.accountID)
       }
       if let bytes = found.value { await compare(bytes) } else { isSameAsPrevious = false }
     }
@@ -256,7 +252,7 @@ struct BodyCollector {
   private mutating func handedOn(_ rest: DataService.BodyStream?) -> DataService.BodyStream {
     isSameAsPrevious = false
     let pieces = JoinedBody(
-      chunk: chunk, stored: unfinished, isRemovedAfterwards: storeFailure?.reason == .full,
+      door: door, stored: unfinished, isRemovedAfterwards: storeFailure?.reason == .full,
       chunkCount: copy == nil ? chunkCount : 0, held: (copy ?? Data()) + pending, rest: rest,
       received: received, limit: limit, promised: promised)
     return DataService.BodyStream(length: rest == nil ? received : promised ?? rest?.length) {
@@ -289,7 +285,7 @@ private enum BodyLimit {
 
 /// The state of a stream that joins stored chunks, bytes in memory and the transport's stream.
 private actor JoinedBody {
-  private let chunk: @Sendable (_ number: Int, _ body: UnfinishedBody) async throws(CacheStoreError) -> Data
+  private let door: StoreDoor
   /// The chunks stored before the failure. Holding them keeps the store from collecting them while they are read.
   private var stored: UnfinishedBody?
   /// Whether the stored chunks are removed once they have been read or this stream is dropped.
@@ -303,12 +299,10 @@ private actor JoinedBody {
   private let promised: Int64?
 
   init(
-    chunk: @escaping @Sendable (Int, UnfinishedBody) async throws(CacheStoreError) -> Data,
-    stored: UnfinishedBody?, isRemovedAfterwards: Bool, chunkCount: Int, held: Data,
-    rest: DataService.BodyStream?,
-    received: Int64, limit: Int64, promised: Int64?
+    door: StoreDoor, stored: UnfinishedBody?, isRemovedAfterwards: Bool, chunkCount: Int, held: Data,
+    rest: DataService.BodyStream?, received: Int64, limit: Int64, promised: Int64?
   ) {
-    self.chunk = chunk
+    self.door = door
     self.stored = stored
     self.isRemovedAfterwards = isRemovedAfterwards
     self.chunkCount = chunkCount
@@ -327,7 +321,9 @@ private actor JoinedBody {
     if let stored, next < chunkCount {
       defer { next += 1 }
       do throws(CacheStoreError) {
-        return try await chunk(next, stored)
+        return try await door.ask(for: .reading) { [next] (store) async throws(CacheStoreError) in
+          try await store.chunk(next, of: stored.id, accountID: stored.accountID)
+        }.done()
       } catch {
         throw DataServiceError(store: error)
       }

@@ -63,9 +63,7 @@ import TestTurns
       door: core.door, chunkBytes: chunkBytes, previous: nil, limit: 1 << 30,
       resuming: Resumption.Resumed(body: body, wholeLength: Int64(promised)),
       open: { () async throws(CacheStoreError) -> UnfinishedBody in body },
-      chunk: { [core] (number, body) async throws(CacheStoreError) in
-        try await core.store.chunk(number, of: body.id, accountID: body.accountID)
-      }, progress: { _ in })
+      progress: { _ in })
     return try await collector.collect(stream)
   }
 
@@ -223,7 +221,7 @@ import TestTurns
             accountID: id,
             partial: UnfinishedBody.Partial(
               key: key, url: "http://origin.test/item", strongETag: "\"1\"", wholeLength: nil))
-        }, chunk: { (_, _) async throws(CacheStoreError) -> Data in Data() }, progress: { _ in })
+        }, progress: { _ in })
       if case .short(let data) = try await collector.collect(stream) { return data.count }
       return nil
     }
