@@ -25,7 +25,8 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad, @unchecked Sendable
   /// Whether its body has a lower limit than the caller's.
   private var hasLowLimit = false
   private var hasStored = false
-  /// Receives the body's progress after the commit.
+  /// The body's progress, and who receives it after the commit.
+  private var received: DataService.TransferProgress?
   private var progress: Progress?
   private var unread: [DataService.Delivery<Value>] = []
   private var isComplete = false
@@ -97,7 +98,10 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad, @unchecked Sendable
     loadNumber += 1
     load = core.load(
       request, policy: policy, form: form, on: .inline,
-      progress: { [weak self] in self?.progress?($0) },
+      progress: { [weak self] update in
+        self?.received = update
+        self?.progress?(update)
+      },
       deliver: { [weak self, loadNumber] in self?.take($0, of: loadNumber) },
       ended: { [weak self, loadNumber] in self?.ended(loadNumber) })
   }
@@ -152,6 +156,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad, @unchecked Sendable
     guard !hasFailed, !isReleased else { return released(isStopped: true) }
     isCommitted = true
     self.progress = progress
+    if let received { progress?(received) }
   }
 
   private func released(isStopped: Bool) {

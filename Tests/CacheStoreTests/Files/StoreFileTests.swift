@@ -73,8 +73,8 @@ import TestTurns
     #expect(await reason(other) == .foreignFile)
     let newer = folder.file("newer.sqlite")
     try RawDatabase(newer, create: true).execute(
-      "CREATE TABLE x (y); PRAGMA application_id = 0x43464348; PRAGMA user_version = 3")
-    #expect(await reason(newer) == .newerSchema(found: 3))
+      "CREATE TABLE x (y); PRAGMA application_id = 0x43464348; PRAGMA user_version = 4")
+    #expect(await reason(newer) == .newerSchema(found: 4))
     #expect(try folder.names() == ["newer.sqlite", "other.sqlite", "t"], "nothing was put beside them")
     for path in [text, other, newer] {
       let store = ResponseStore(configuration: .unhurried(path: path))

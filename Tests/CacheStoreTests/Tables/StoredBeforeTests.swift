@@ -110,7 +110,7 @@ import Testing
     let text = Array(statements.joined(separator: ";").utf8)
     let revision = try fixture.number("PRAGMA user_version")
     #expect(
-      revision == 3 && ResponseStore.leaseHash(text) == 15_761_273_845_576_573_039,
+      revision == 3 && ResponseStore.leaseHash(text) == 16_883_907_992_322_068_598,
       "\(ResponseStore.leaseHash(text))")
   }
 }

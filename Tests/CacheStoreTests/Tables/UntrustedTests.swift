@@ -156,8 +156,8 @@ import TestTurns
     for host in ["a.test", "b", "c"] {
       try fixture.sql(
         """
-        INSERT INTO usage (account_id, host, stored, saved_bytes, saved_ms, lead_ms)
-        VALUES (1, '\(host)', \(Int64.max), \(Int64.max), \(Int64.min), \(Int64.max))
+        INSERT INTO usage (account_id, host, stored, saved_bytes, saved_ms)
+        VALUES (1, '\(host)', \(Int64.max), \(Int64.max), \(Int64.min))
         """)
     }
     let statistics = try await fixture.store.statistics()
