@@ -68,7 +68,7 @@ let package = Package(
     .target(name: "DataServiceTesting", dependencies: service),
     // Without package access: what it needs, every user of the package can have.
     .target(name: "Launch", dependencies: service, packageAccess: false),
-    .target(name: "RedisTier", dependencies: service + ["CSodium"]),
+    .target(name: "RedisTier", dependencies: service + curl + ["CSodium"]),
     .executableTarget(
       name: "cachefetch", dependencies: service + ["CPlatform", "CProcess", "Launch", "RedisTier"]),
     // Packages of their own to their users; here too, so that tests can drive them through a terminal.
@@ -106,7 +106,7 @@ let package = Package(
       dependencies: testing + curl + ["CFaultVFS", "CSQLite", "StoreDriver", "URLSessionTransport"]),
     .testTarget(name: "DataServiceTestingTests", dependencies: testing),
     .testTarget(name: "FixtureServerTests", dependencies: testing),
-    .testTarget(name: "RedisTierTests", dependencies: testing + ["CSodium", "RedisTier"]),
+    .testTarget(name: "RedisTierTests", dependencies: testing + curl + ["CSodium", "RedisTier"]),
     .testTarget(name: "LaunchTests", dependencies: testing + ["Launch", "LaunchDemo", "NewsReader"]),
     .testTarget(
       name: "cachefetchTests",

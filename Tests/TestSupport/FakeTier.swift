@@ -30,7 +30,6 @@ package final class FakeTier: Sendable {
     var whileOffered: (@Sendable () async -> Void)?
     var whileSignedOut: (@Sendable () async -> Void)?
     var hosts = 0
-    var isAttachedOnThread = true
     var findings: [TierFinding] = []
     var pauses: [String: Int64] = [:]
     var signedOut: [String] = []
@@ -96,17 +95,10 @@ package final class FakeTier: Sendable {
   }
   /// How many machines have attached.
   package var hosts: Int { state.withLock { $0.hosts } }
-  /// Whether each of them did so on its service's network thread.
-  package var isAttachedOnThread: Bool { state.withLock { $0.isAttachedOnThread } }
 
   // MARK: What the engine does
 
-  fileprivate func attach(to host: TierHost) {
-    state.withLock { state in
-      state.hosts += 1
-      if !host.thread.isCurrent { state.isAttachedOnThread = false }
-    }
-  }
+  fileprivate func attach() { state.withLock { $0.hosts += 1 } }
 
   fileprivate func findings() -> [TierFinding] { state.withLock { $0.findings } }
 
@@ -240,7 +232,7 @@ private final class FakeTierEngine: SecondTier {
 
   func attach(to host: TierHost) {
     self.host.withLock { $0 = host }
-    tier.attach(to: host)
+    tier.attach()
   }
 
   func ask(_ question: TierQuestion) async -> TierReply {

@@ -13,8 +13,8 @@ extension ServiceCore {
     let (onTrace, onWarning) = (configuration.onTrace, configuration.onWarning)
     tier.attach(
       to: TierHost(
-        thread: thread, transport: transport, timekeeper: timekeeper, silence: StoreSilenceMark(store),
-        trace: { onTrace?($0) }, warn: { onWarning?($0) }))
+        timekeeper: timekeeper, silence: StoreSilenceMark(store), trace: { onTrace?($0) },
+        warn: { onWarning?($0) }))
     // A thread that reads `true` finds the tier attached.
     isTierAttached.store(true, ordering: .releasing)
     return tier

@@ -79,10 +79,6 @@ package struct TierTerms: Sendable, Equatable {
 
 /// What a service gives its tier to work with.
 package struct TierHost: Sendable {
-  /// The service's network thread, on which the tier's connection is.
-  package var thread: NetworkThread
-  /// The service's transport, whose libcurl the connection uses where it is a `CurlTransport`.
-  package var transport: any Transport
   /// The service's clock.
   package var timekeeper: any Timekeeper
   /// The instant before which no process on this machine asks the tier.
@@ -94,11 +90,9 @@ package struct TierHost: Sendable {
 
   /// Makes a host.
   package init(
-    thread: NetworkThread, transport: any Transport, timekeeper: any Timekeeper, silence: any TierSilenceMark,
-    trace: @escaping @Sendable (String) -> Void, warn: @escaping @Sendable (DataService.Warning) -> Void
+    timekeeper: any Timekeeper, silence: any TierSilenceMark, trace: @escaping @Sendable (String) -> Void,
+    warn: @escaping @Sendable (DataService.Warning) -> Void
   ) {
-    self.thread = thread
-    self.transport = transport
     self.timekeeper = timekeeper
     self.silence = silence
     self.trace = trace

@@ -26,18 +26,16 @@ final class Machine: Sendable {
 
   /// - Parameter wall: What its wall clock shows, in milliseconds since 1970, where that is not the server's time.
   init(
-    _ url: String, thread: NetworkThread = NetworkThread(), timekeeper: (any Timekeeper)? = nil,
-    mark: any TierSilenceMark = Mark(), wall: Int64? = nil
+    _ url: String, timekeeper: (any Timekeeper)? = nil, mark: any TierSilenceMark = Mark(), wall: Int64? = nil
   ) throws {
     let timekeeper = timekeeper ?? wall.map { VirtualClock(wallMilliseconds: $0) }
     if wall == nil { (timekeeper as? VirtualClock)?.set(Date()) }
     tier = RedisTier(try RedisAddress(url))
-    self.thread = thread
+    thread = tier.server.thread
     self.timekeeper = timekeeper ?? SystemTimekeeper(thread: thread)
     self.mark = mark
     tier.attach(
       to: TierHost(
-        thread: thread, transport: CurlTransport(thread: thread, timekeeper: self.timekeeper),
         timekeeper: self.timekeeper, silence: mark,
         trace: { [weak self] text in self?.traces.withLock { $0.append(text) } },
         warn: { [weak self] warning in self?.warnings.withLock { $0.append(warning) } }))
@@ -45,7 +43,7 @@ final class Machine: Sendable {
 
   deinit { tier.close() }
 
-  /// Runs something as a task of the service would.
+  /// Runs something on the tier's thread.
   func run<Value: Sendable>(_ body: @escaping @Sendable (RedisTier) async -> Value) async -> Value {
     let tier = tier
     return await Task(executorPreference: thread) { await body(tier) }.value

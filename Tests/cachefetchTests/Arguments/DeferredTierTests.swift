@@ -73,10 +73,8 @@ private final class Ears: TierSilenceMark {
 
   /// A host that tells them.
   func host() -> TierHost {
-    let thread = NetworkThread()
-    return TierHost(
-      thread: thread, transport: CurlTransport(), timekeeper: SystemTimekeeper(thread: thread),
-      silence: self, trace: { _ in },
+    TierHost(
+      timekeeper: SystemTimekeeper(), silence: self, trace: { _ in },
       warn: { [self] warning in heard.withLock { $0.append(warning) } })
   }
 }
