@@ -49,7 +49,7 @@ final class Machine: Sendable {
     return await Task(executorPreference: thread) { await body(tier) }.value
   }
 
-  func ask(_ question: TierQuestion) async -> TierReply { await run { await $0.ask(question) } }
+  func ask(_ question: TierQuestion) async -> TierReply { await tier.ask(question) }
 
   /// The ticket and row of an answer; `nil` where the tier is silent.
   func answer(_ question: TierQuestion) async -> (ticket: TierTicket, row: TierRow?)? {
@@ -58,10 +58,10 @@ final class Machine: Sendable {
   }
 
   func body(of row: TierRow, for question: TierQuestion) async -> Data? {
-    await run { await $0.body(of: row, for: question) }
+    await tier.body(of: row, for: question)
   }
 
-  func invalidate(_ question: TierQuestion) async -> Bool { await run { await $0.invalidate(question) } }
+  func invalidate(_ question: TierQuestion) async -> Bool { await tier.invalidate(question) }
 
   /// Offers a response with a ticket.
   func offer(
@@ -74,7 +74,7 @@ final class Machine: Sendable {
       started: StartMark(boot: timekeeper.bootID, nanoseconds: ticket.bootNanoseconds),
       requestedAt: now - 20, receivedAt: now)
     let offer = TierOffer(question: question, ticket: ticket, head: head, vary: vary, age: age, body: body)
-    return await run { await $0.offer(offer) }
+    return await tier.offer(offer)
   }
 
   /// Asks for a ticket and offers a response with it.
