@@ -15,7 +15,7 @@ struct Attempt {
     // Truncated downloads are rare, and looking for one takes a switch to another thread.
     let resumption = mayHavePartialBody ? await Resumption.find(for: exchange) : nil
     switch try await request(
-      validating: exchange.plan.lendsValidator ? exchange.row : exchange.tierRow, resuming: resumption,
+      validating: exchange.plan.lendsValidator ? exchange.row : exchange.served, resuming: resumption,
       isRepeated: false)
     {
     case .done(let outcome): return outcome

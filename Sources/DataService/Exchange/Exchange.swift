@@ -48,8 +48,12 @@ final class Exchange: Sendable {
     var owed: Owed?
     /// The failure after which another attempt is waited for.
     var trouble: DataServiceError?
-    /// The tier's question, ticket and row for this exchange.
+    /// The tier's question and ticket for this exchange.
     var tier = ExchangeTier()
+    /// The candidate that the loads were told of.
+    var served: Box<StoredResponse>?
+    /// Whether they are being told.
+    var isServing = false
   }
 
   let plan: ExchangePlan
@@ -92,8 +96,8 @@ final class Exchange: Sendable {
     return ends.count == count ? ends.max() : nil
   }
 
-  /// The row whose validators go to the origin: the tier's, where it has a newer one than the store.
-  var row: Box<StoredResponse>? { tierRow ?? plan.row }
+  /// The row whose validators go to the origin: another machine's, where that is newer than the store's.
+  var row: Box<StoredResponse>? { served ?? plan.row }
   /// That row's value.
   var candidate: StoredResponse? { row?.value }
 
@@ -167,19 +171,13 @@ final class Exchange: Sendable {
     }
   }
 
-  func leave(
-    _ load: any AnyLoad, isSatisfied: Bool, finishingIntoStore: Bool, refusingTierRow: Bool
-  ) {
+  func leave(_ load: any AnyLoad, finishingIntoStore: Bool) {
     let task = state.withLock { state -> Task<Void, Never>? in
       let leaving = state.waiters.filter { $0.load === load }
       state.waiters.removeAll { $0.load === load }
-      if refusingTierRow { state.tier.isRefused = true }
       if !finishingIntoStore { state.wishes.removeAll { $0.load === load } }
-      // While the tier's row is being handed out, nothing is decided; `serve` decides afterwards.
-      if state.tier.isServing {
-        if isSatisfied { state.tier.isEnough = true }
-        return nil
-      }
+      // While a candidate is being handed out, nothing is decided; `serve` decides afterwards.
+      if state.isServing { return nil }
       if finishingIntoStore {
         state.finishesIntoStore = true
         state.judges += leaving
@@ -190,8 +188,6 @@ final class Exchange: Sendable {
       }
       state.isOpen = false
       state.isStopped = true
-      // A cancelled load must not change the store (law 11).
-      state.tier.row = nil
       return state.task
     }
     guard let task else { return }
@@ -203,8 +199,6 @@ final class Exchange: Sendable {
   func stop(with error: DataServiceError) {
     let isWriting = state.withLock { state in
       state.isStopped = true
-      // Nothing of a signed-out account is stored. At the service's end a row that was delivered still is.
-      if error.kind == .signedOut { state.tier.row = nil }
       return state.isWriting
     }
     recordOwed()
@@ -273,7 +267,11 @@ final class Exchange: Sendable {
   /// `nil` if all accept it. One refusal keeps the stored row for all loads, since a decoder knows best what a good
   /// answer is (law 5).
   func refusal(of answer: Answer) async -> DataService.KeptReason? {
-    let waiters = closeToNewLoads() + state.withLock { $0.judges }
+    await refusal(of: answer, by: closeToNewLoads() + state.withLock { $0.judges })
+  }
+
+  /// The reason why some of these loads refuse the answer.
+  func refusal(of answer: Answer, by waiters: [ExchangeWaiter]) async -> DataService.KeptReason? {
     // A variant for `http` only does not replace the last good response, so no load needs to accept it.
     let isRefused = answer.isGood && !waiters.allSatisfy { $0.takes(status: answer.head.status) }
     let decoders = waiters.filter { $0.decodes && $0.takes(status: answer.head.status) }
@@ -342,7 +340,6 @@ final class Exchange: Sendable {
       if state.waiters.isEmpty, !state.finishesIntoStore, state.result == nil {
         state.isOpen = false
         state.isStopped = true
-        state.tier.row = nil
       }
       return state.isStopped
     }
@@ -412,14 +409,16 @@ final class Exchange: Sendable {
 
   // MARK: - The tier
 
-  /// The tier's question, ticket and row for this exchange.
+  /// The tier's question and ticket for this exchange.
   var tier: ExchangeTier { state.withLock { $0.tier } }
 
-  /// Changes the tier's question, ticket or row for this exchange.
+  /// Changes the tier's question or ticket for this exchange.
   func updateTier(_ change: (inout ExchangeTier) -> Void) { state.withLock { change(&$0.tier) } }
 
-  /// The row of the tier that stands in for a stored one.
-  var tierRow: Box<StoredResponse>? { state.withLock { $0.tier.row } }
+  var served: Box<StoredResponse>? { state.withLock { $0.served } }
+
+  /// The loads that have joined.
+  var waiters: [ExchangeWaiter] { state.withLock { $0.waiters } }
 
   /// Stores the ticket, and moves the start mark to its instant if that is later.
   func take(_ ticket: TierTicket) {
@@ -430,41 +429,24 @@ final class Exchange: Sendable {
     }
   }
 
-  /// Hands the tier's row to the loads, unless the exchange was stopped while the tier was asked.
+  /// Hands a candidate to the loads, unless the exchange was stopped while the tier was asked.
   /// - Returns: Whether none of them wants more. Then no other load can join.
   func serve(_ row: Box<StoredResponse>) -> Bool {
     let waiters = state.withLock { state -> [ExchangeWaiter]? in
       guard !state.isStopped else { return nil }
-      state.tier.row = row
-      state.tier.isServing = true
+      state.served = row
+      state.isServing = true
       return state.waiters
     }
     guard let waiters else { return false }
-    for waiter in waiters { waiter.tierAnswered(row) }
+    for waiter in waiters { waiter.serve(row) }
     let isOver = state.withLock { state in
-      state.tier.isServing = false
+      state.isServing = false
       guard state.waiters.isEmpty, !state.finishesIntoStore else { return false }
       state.isOpen = false
-      // Where all have been cancelled, the row is not stored either (law 11).
-      if !state.tier.isEnough, state.result == nil { state.tier.row = nil }
       return true
     }
     if isOver { core.state.withLock { $0.exchanges.detach(self) } }
     return isOver
-  }
-
-  /// Marks the start of storing the tier's row; `false` if it may not be stored any more.
-  func beginStoringTierRow() -> Bool {
-    state.withLock { state in
-      guard state.tier.row != nil else { return false }
-      state.isWriting = true
-      return true
-    }
-  }
-
-  /// Notes that the tier's row is in the store, as it came or with a 304 merged in.
-  func noteTierRowStored() {
-    state.withLock { $0.tier.isStored = true }
-    core.count(TierCounts(stored: 1))
   }
 }

@@ -11,7 +11,6 @@ struct ExchangeRun {
   /// Runs the exchange and publishes its result.
   func run() async {
     exchange.tell(.began)
-    var mayStoreTierRow = true
     do throws(DataServiceError) {
       if var outcome = try await refresh() {
         outcome.answer.shared = turn.shared(outcome.answer)
@@ -20,11 +19,9 @@ struct ExchangeRun {
         exchange.tell(.answered(outcome.answer.event))
         // Offered before the deliveries, because the program may exit after them; an exit waits briefly for offers in
         // progress.
-        if outcome.answer.shared == .yes { turn.offer(outcome.answer) }
+        if outcome.answer.shared == .yes { offer(outcome.answer) }
         closeAndPublish(.answer(outcome.answer))
         if let write = outcome.pendingWrite { await finish(outcome.answer, after: write) }
-        mayStoreTierRow =
-          outcome.pendingWrite == nil && ![.yes, .no(.superseded)].contains(outcome.answer.kept)
       } else {
         exchange.endLease(storedRow: false)
         exchange.tell(.answeredByTier)
@@ -36,8 +33,6 @@ struct ExchangeRun {
       exchange.tell(.failed(failure))
       closeAndPublish(.failure(failure))
     }
-    if mayStoreTierRow { await turn.storeRow() }
-    turn.end()
     core.state.withLock { $0.exchanges.forget(exchange) }
     exchange.reportCommitted()
     core.exchangeEnded()
@@ -50,10 +45,14 @@ struct ExchangeRun {
     let written = await write.value
     exchange.endLease(storedRow: written != .failed)
     guard written == .stored else { return }
-    if answer.wasValidatedInTier { exchange.noteTierRowStored() }
     var kept = answer
     kept.kept = .yes
-    if turn.shared(kept) == .yes { turn.offer(kept) }
+    if turn.shared(kept) == .yes { offer(kept) }
+  }
+
+  private func offer(_ answer: Answer) {
+    let commit = Commit(exchange: exchange)
+    turn.offer(answer, as: commit.storedHead(of: answer, fields: commit.storableFields(of: answer)))
   }
 
   private func closeAndPublish(_ result: ExchangeResult) {
@@ -65,7 +64,7 @@ struct ExchangeRun {
 
   /// Uses the answer of another process that is refreshing the same entry, or asks the origin while holding the
   /// lease. The first step may be one question to the tier.
-  /// - Returns: `nil` where the tier's row is all that the loads want.
+  /// - Returns: `nil` where the tier's candidate is all that the loads want.
   private func refresh() async throws(DataServiceError) -> CompletedExchange? {
     let attempts = Attempts(exchange: exchange)
     guard exchange.plan.isShared else {
@@ -87,7 +86,7 @@ struct ExchangeRun {
         if !prepared.key.account.isEmpty { exchange.generation.begin(on: core.thread) }
         // Without an account the row is created only after the tier's answer: creating a store would delay
         // that answer on one processor.
-        if await turn.ask(until: exchange.deadline) { return nil }
+        if try await turn.ask(until: exchange.deadline) { return nil }
         if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
       }
       exchange.generation.begin(on: core.thread)

@@ -1,8 +1,8 @@
 internal import CacheStore
 internal import PlatformFoundation
 
-/// The fleet's second tier in an exchange: one question before the first byte goes to the origin; at the end, the
-/// tier's row is stored, which was in memory until then, and what was kept is offered.
+/// The fleet's second tier in an exchange: one question before the first byte goes to the origin, whose candidate is
+/// stored; at the end, what was kept is offered.
 struct TierTurn {
   let exchange: Exchange
   private var core: ServiceCore { exchange.core }
@@ -14,7 +14,7 @@ struct TierTurn {
   /// tier's patience, and for a long body no longer than half of what is left until `deadline`, the limit of
   /// the whole exchange.
   /// - Returns: Whether the row is all that the loads want.
-  func ask(until deadline: Int64) async -> Bool {
+  func ask(until deadline: Int64) async throws(DataServiceError) -> Bool {
     guard let tier = core.tier() else { return false }
     // A `freshOnly` load cannot use a row of the tier, and must not wait for a ticket.
     guard plan.mayFollow else { return keepApart(.policy) }
@@ -39,11 +39,8 @@ struct TierTurn {
       let age = Freshness.age(of: row, now: core.timekeeper.wallMilliseconds)
       core.trace("the tier has a response, \(Explain.duration(age)) old")
       // Another process may have signed the account out while the body came.
-      guard await !isSignedOut() else { return false }
-      // The program may end right after the delivery; its end waits briefly for the row.
-      let end = core.beginTierWork()
-      exchange.updateTier { $0.end = end }
-      return exchange.serve(Box(row))
+      try await generation.checkSignOut()
+      return exchange.serve(Box(try await storedFirst(row)))
     }
   }
 
@@ -60,11 +57,6 @@ struct TierTurn {
     let pauses = OriginPauses(exchange: exchange)
     await pauses.record(pause, of: prepared.responder(of: prepared.url))
     try pauses.check(pause, of: prepared.url)
-  }
-
-  /// Says that nothing more comes from the tier, or goes to the store from it.
-  func end() {
-    if core.configuration.tier != nil { exchange.tier.end?() }
   }
 
   /// Tells the fleet of a pause that this exchange was asked for.
@@ -142,13 +134,6 @@ struct TierTurn {
     return false
   }
 
-  /// Whether the account has been signed out since the exchange began. The answer of the origin then ends
-  /// with that failure.
-  private func isSignedOut() async -> Bool {
-    do throws(DataServiceError) { try await generation.checkSignOut() } catch { return true }
-    return false
-  }
-
   /// Notes what the sharing rule looks at in the way to an answer.
   func note(_ arrival: Hops.Arrival) {
     guard core.configuration.tier != nil else { return }
@@ -182,11 +167,10 @@ struct TierTurn {
   }
 
   /// Offers an answer that is in the store. No delivery waits for it; the end of the service does for a moment.
-  func offer(_ answer: Answer) {
+  /// - Parameter head: Its head as the row has it.
+  func offer(_ answer: Answer, as head: ReceivedHead) {
     let mine = exchange.tier
     guard let tier = core.tier(), let question = mine.question, let ticket = mine.ticket else { return }
-    let commit = Commit(exchange: exchange)
-    let head = commit.storedHead(of: answer, fields: commit.storableFields(of: answer))
     core.tierWork { [core] in
       let body: Data
       do throws(DataServiceError) {
@@ -211,76 +195,76 @@ struct TierTurn {
     }
   }
 
-  // MARK: - Storing the tier's row
+  // MARK: - Storing a candidate
 
-  /// Stores the tier's row if the exchange brought none, no last good response is stored, and no load refuses
-  /// the row: a failed refresh changes no last good response (law 5).
-  ///
-  /// Runs after the lease ended without a row, so that no follower waits, and takes its own. A process that
-  /// starts meanwhile waits for that one, then leads: the row's odd mark says that no exchange brought it.
-  func storeRow() async {
-    let tier = exchange.tier
-    guard let row = tier.row?.value, !tier.isStored, plan.row == nil, plan.isRowKnown else { return }
-    guard await !isRefused(row) else { return core.trace("not stored: a load refuses it") }
-    guard let lease = await leaseForTierRow() else {
-      return core.trace("not stored: another process is fetching this, and asks the tier itself")
-    }
-    guard exchange.beginStoringTierRow() else {
-      core.storeCalls.perform { lease.value?.release() }
-      return
-    }
+  /// Stores a candidate, which is an ordinary row from then on. Its odd mark says that no exchange of this machine
+  /// brought it, so that no follower takes it for the leader's answer.
+  /// - Parameter isConfirmed: Whether the origin has confirmed it, so that it may replace a good response (law 5).
+  /// - Returns: The row, or why there is none.
+  func store(
+    _ candidate: StoredResponse, isConfirmed: Bool
+  ) async throws(DataServiceError) -> (row: StoredResponse?, refusal: DataService.KeptReason) {
+    guard exchange.beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
     core.trace("storing the tier's response")
     var write = ResponseStore.Write(
-      accountID: row.accountID, key: prepared.key, head: row.head, body: .bytes(row.body.firstChunk))
-    write.variant = row.variant
-    write.vary = row.vary
+      accountID: 0, key: prepared.key, head: candidate.head, body: .bytes(candidate.body.firstChunk))
+    write.variant = candidate.variant
+    write.vary = candidate.vary
+    let answers = core.answering(prepared)
+    if isConfirmed { write.replaces = answers }
     (write.isPinned, write.tags) = exchange.wishes
     let ready = write
-    let done = await core.commitWaiting.result(late: { _ in lease.value?.release() }) {
-      [core, generation, prepared] () async throws(CacheStoreError) -> ResponseStore.Overwritten in
-      // A good response that the loads here refuse still counts: other callers may accept it.
-      let stored = try await core.lookup(prepared).rows
-      let isInPlace = stored.contains { other in
-        other.isGood
-          && (other.variant == row.variant
-            || Vary.matches(
-              other, requestFields: prepared.fields, protect: core.protect, besides: prepared.credentials))
+    let done = await core.commitWaiting.result {
+      [core, generation, prepared, plan]
+      () async throws(CacheStoreError) -> (accountID: Int64, ResponseStore.Overwritten) in
+      await plan.pendingLookup?.value
+      if !isConfirmed {
+        // A good response that the loads here refuse still counts: other callers may accept it.
+        let stored = try await core.lookup(prepared).rows
+        let isInPlace = stored.contains { other in
+          other.isGood && (other.variant == ready.variant || answers(other.variant, other.vary))
+        }
+        guard !isInPlace else { return (0, .superseded) }
       }
-      guard !isInPlace else { return .superseded }
       return try await generation.with { (id) async throws(CacheStoreError) in
         var write = ready
         write.accountID = id
-        return try await core.store.overwrite(write)
+        return (id, try await core.store.overwrite(write))
       }
     }
-    guard let done else { return }
-    core.storeCalls.perform { lease.value?.release() }
     switch done {
-    case .success(.stored):
-      exchange.noteTierRowStored()
+    case .success((let accountID, .stored(let id, let body))):
+      core.count(TierCounts(stored: 1))
       core.trace("stored from the tier")
-    case .success(.superseded): core.trace("not stored: the store has a response, or it was removed")
-    case .failure(let error): if error.reason != .signedOut { core.warn(store: error) }
+      var row = StoredResponse(
+        id: id, accountID: accountID, variant: ready.variant, vary: ready.vary, head: ready.head,
+        isPinned: ready.isPinned, body: body)
+      row.isFromSharedCache = true
+      return (row, .superseded)
+    case .success((_, .superseded)):
+      core.trace("not stored: the store has a response, or it was removed")
+      return (nil, .superseded)
+    case .failure(let error):
+      if error.reason == .signedOut { throw .signedOut }
+      core.warn(store: error)
+      return (nil, .init(error))
+    case nil: return (nil, .busy)
     }
   }
 
-  /// Whether a load refuses the tier's row: one that has left said so, and those that are here are asked.
-  private func isRefused(_ row: StoredResponse) async -> Bool {
-    if exchange.tier.isRefused { return true }
-    let answer = Answer(row: row, comparedWith: nil)
-    return await exchange.refusal(of: answer) != nil
-  }
-
-  /// The lease under which the tier's row is stored; `nil` where another process has it. The box is empty if
-  /// the store cannot lease: then there are no followers either, and the row is stored without.
-  private func leaseForTierRow() async -> Box<Lease?>? {
-    let leasing = Leasing(exchange: exchange)
-    do throws(CacheStoreError) {
-      guard let tried = try await leasing.tryLease(), let lease = tried else { return nil }
-      return Box(lease)
-    } catch {
-      return Box(nil)
+  /// Stores a candidate where nothing is stored and no load that is here refuses it: a failed refresh changes no last
+  /// good response (law 5).
+  /// - Returns: The row, or the candidate where the store does not take it.
+  private func storedFirst(_ candidate: StoredResponse) async throws(DataServiceError) -> StoredResponse {
+    guard plan.row == nil else { return candidate }
+    guard await exchange.refusal(of: Answer(row: candidate, comparedWith: nil), by: exchange.waiters) == nil
+    else {
+      core.trace("not stored: a load refuses it")
+      return candidate
     }
+    let row = try await store(candidate, isConfirmed: false).row
+    try exchange.stopWriting()
+    return row ?? candidate
   }
 }
 

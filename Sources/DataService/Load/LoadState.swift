@@ -45,7 +45,7 @@ struct LoadState<Value: Sendable> {
   private var httpFailure: HTTPStaleness.Failure?
   private(set) var accountID: Int64?
   /// A row of the tier that came before the store's answer.
-  var tierRow: Box<StoredResponse>?
+  var served: Box<StoredResponse>?
   private var stored: DataService.Response<Value>?
   private var storeError: DataServiceError?
   /// Whether making the row's value failed, so that there is nothing to fall back on.
@@ -117,10 +117,10 @@ struct LoadState<Value: Sendable> {
   /// Uses the tier's row as the stored one.
   /// - Returns: What is replaced.
   mutating func use(
-    tierRow row: Box<StoredResponse>, forward: CacheStatus.Forward?
+    served row: Box<StoredResponse>, forward: CacheStatus.Forward?
   ) -> DataServiceError? {
     defer { storeError = nil }
-    tierRow = nil
+    served = nil
     self.row = row
     isRowUnusable = false
     self.forward = forward
@@ -130,7 +130,7 @@ struct LoadState<Value: Sendable> {
   /// Notes the response that was made of the row.
   mutating func prepared(_ response: DataService.Response<Value>, of row: StoredResponse) {
     stored = response
-    if !row.isFromTier { usedRow = row.id }
+    if row.isInStore { usedRow = row.id }
   }
 
   /// What the exchange begins with.
@@ -150,9 +150,6 @@ struct LoadState<Value: Sendable> {
     self.exchange = exchange
     return false
   }
-
-  /// Whether the load has made nothing of the tier's row.
-  var refusesTierRow: Bool { isRowUnusable && row?.value.isFromTier == true }
 
   /// Notes that the exchange will write nothing more.
   mutating func commit() {
@@ -288,11 +285,10 @@ struct LoadState<Value: Sendable> {
   }
 
   /// Whether the row that suits the request gets the pin or the tags, delivered or not, since no fresh one has them in the
-  /// store. `storedOnly` changes nothing, nor does a load that was cancelled or stopped by now (law 11), and a row of the
-  /// tier is marked when it is stored.
+  /// store. `storedOnly` changes nothing, nor does a load that was cancelled or stopped by now (law 11).
   private func isToBeMarked(for plan: LoadPlan<Value>) -> Bool {
     guard plan.wantsMark, plan.policy != .storedOnly, !isCancelled, !isStopped, !isRowUnusable,
-      let row = row?.value, !row.isFromTier
+      let row = row?.value, row.isInStore
     else { return false }
     if case .success((let response, _)) = result {
       guard case .no(let reason) = response.kept, reason != .inTier, !reason.isOfStore else { return false }

@@ -132,7 +132,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
       }
     }
     // The tier was quicker than the store, or another load's exchange had its row already.
-    return following ?? takeTierRow()
+    return following ?? takeServed()
   }
 
   /// Delivers the outbox's contents one at a time and in order, whichever threads appended them.
@@ -369,7 +369,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
       exchange.start()
     } else {
       core.trace("joining the same request, which is under way")
-      if let row = exchange.tierRow { state.withLock { $0.tierRow = row } }
+      if let row = exchange.served { state.withLock { $0.served = row } }
     }
     if isStray { leave(exchange) }
   }
@@ -383,18 +383,16 @@ final class LoadTask<Value: Sendable>: AnyLoad {
       waitsUntil: plan.waitsUntil(mayHaveStored: state.withLock { $0.mayHaveStored }),
       acceptedStatuses: plan.acceptedStatuses, decodes: plan.form.canRefuse,
       accepts: { answer, data in self.accepts(answer, data: data) },
-      tierAnswered: { row in self.tierAnswered(row) }, received: received,
+      serve: { row in self.serve(row) }, received: received,
       answered: { result in self.exchangeAnswered(result) },
       committed: { self.endIfCommitted { $0.commit() } })
   }
 
   private func leave(_ exchange: any AnyExchange) {
-    let (isStopped, refuses) = state.withLock { ($0.isStopped, $0.refusesTierRow) }
-    let isSatisfied = !isCancelled && !isStopped
+    let isSatisfied = state.withLock { !$0.isCancelled && !$0.isStopped }
     // A closed store accepts no more writes.
     let finishes = isSatisfied && core.configuration.finishesAfterDeadline && core.closed == nil
-    exchange.leave(
-      self, isSatisfied: isSatisfied, finishingIntoStore: finishes, refusingTierRow: refuses)
+    exchange.leave(self, finishingIntoStore: finishes)
   }
 
   private func accepts(_ answer: Answer, data: Data) -> Bool {
@@ -408,20 +406,20 @@ final class LoadTask<Value: Sendable>: AnyLoad {
   }
 
   /// Handles the row of the tier, where nothing is stored.
-  private func tierAnswered(_ row: Box<StoredResponse>) {
-    state.withLock { $0.tierRow = row }
-    if let event = takeTierRow() { handle(event) }
+  private func serve(_ row: Box<StoredResponse>) {
+    state.withLock { $0.served = row }
+    if let event = takeServed() { handle(event) }
   }
 
   /// Uses the tier's row as the stored one if the machine has room for it: judged and decoded like a stored
   /// row.
   /// - Returns: The event of it; `nil` where there is no row, or no room.
-  private func takeTierRow() -> LoadMachine.Event? {
+  private func takeServed() -> LoadMachine.Event? {
     guard core.configuration.tier != nil else { return nil }
-    let (row, hasRoom) = state.withLock { ($0.tierRow, $0.machine.hasRoomForTier) }
-    guard hasRoom, let row, let judged = plan.judged(tierRow: row.value) else { return nil }
-    _ = state.withLock { $0.use(tierRow: row, forward: judged.forward) }
-    return .tierAnswered(judged.answer)
+    let (row, hasRoom) = state.withLock { ($0.served, $0.machine.hasRoomForServed) }
+    guard hasRoom, let row, let judged = plan.judged(served: row.value) else { return nil }
+    _ = state.withLock { $0.use(served: row, forward: judged.forward) }
+    return .served(judged.answer)
   }
 
   // MARK: - The exchange's answer
@@ -443,7 +441,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
       // 9.3.2).
       if prepared.isHead { answer.body = .data(Data()) }
       // The 304 confirmed the tier's body, which differs from the one this load found in its own store.
-      if answer.wasValidatedInTier, state.withLock({ $0.row?.value.isFromTier == false }) {
+      if answer.wasValidatedInTier, state.withLock({ $0.row?.value.isFromSharedCache == false }) {
         answer.wasValidated = false
       }
       let status = answer.head.status

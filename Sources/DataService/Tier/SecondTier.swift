@@ -267,8 +267,8 @@ extension StoredResponse {
   /// The identifier of a row that is in the tier and not in the local store, where the first is 1.
   private static let tierID: Int64 = -1
 
-  /// Whether the row came from the tier and is not in the local store yet.
-  var isFromTier: Bool { id == Self.tierID }
+  /// Whether the row is in the local store: what the tier had is not where the store did not take it.
+  var isInStore: Bool { id != Self.tierID }
 
   /// A row of the tier in the terms of the local store, with its whole body in memory.
   ///
@@ -283,5 +283,6 @@ extension StoredResponse {
     self.init(
       id: Self.tierID, accountID: 0, variant: variant, vary: row.vary, head: head,
       body: Body(id: Self.tierID, length: row.length, firstChunk: body, checksum: row.checksum))
+    isFromSharedCache = true
   }
 }

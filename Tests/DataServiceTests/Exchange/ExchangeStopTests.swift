@@ -173,7 +173,7 @@ import Testing
     var waiter: ExchangeWaiter {
       ExchangeWaiter(
         load: self, acceptedStatuses: nil, decodes: false, accepts: { _, _ in true },
-        tierAnswered: { _ in }, received: nil,
+        serve: { _ in }, received: nil,
         answered: { [self] result in
           let text =
             switch result {

@@ -26,7 +26,7 @@ import Testing
       #expect(replaced == nil)
     }
     #expect(refusal != nil)
-    let replaced = state.use(tierRow: Self.row, forward: nil)
+    let replaced = state.use(served: Self.row, forward: nil)
     #expect(refusal != nil && replaced?.kind == .undecodable)
     #expect(state.row === Self.row && state.mayHaveStored, "the tier's row is not the unusable one")
     withExtendedLifetime(replaced) {}
@@ -35,7 +35,7 @@ import Testing
   @Test func `the stored response is served in spite of a failure once both are there`() {
     var state = state
     let withoutRow = state.noteFailure(.noAnswer)
-    _ = state.use(tierRow: Self.row, forward: nil)
+    _ = state.use(served: Self.row, forward: nil)
     let withoutResponse = state.noteFailure(nil)
     #expect(withoutRow == nil && withoutResponse == nil)
     state.prepared(Self.response, of: Self.row.value)
