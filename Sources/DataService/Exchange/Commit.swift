@@ -67,7 +67,7 @@ struct Commit {
     return write
   }
 
-  /// The fields of an answer as its row stores them and the tier is offered them.
+  /// The fields of an answer as its row stores them, and other machines are offered them.
   func storableFields(of answer: Answer) -> HTTPFields {
     var fields = StoredFields.storable(
       answer.head.fields, secretNames: core.secretFieldNames, receivedAt: answer.head.receivedAt)
@@ -120,7 +120,7 @@ struct Commit {
       Validators.isWithin(exchange.prepared.request.limits, answer.head.fields, stored: stored.fields)
     else { return .askAgain(because: "the 304 adds more fields than a response may have") }
     if !stored.isInStore {
-      answer.wasValidatedInTier = true
+      answer.confirmsCandidate = true
       // Unlike a stored body, no load here has accepted this body yet (law 5).
       if let reason = await exchange.refusal(of: answer) {
         try await exchange.generation.checkSignOut()
@@ -128,7 +128,7 @@ struct Commit {
         return .answered(answer)
       }
       if case .freshened = row {
-        let (confirmed, refusal) = try await TierTurn(exchange: exchange).store(stored, isConfirmed: true)
+        let (confirmed, refusal) = try await UpstreamStep(exchange: exchange).store(stored, isConfirmed: true)
         guard let confirmed else {
           answer.addCookies(of: notModified)
           answer.kept = .no(refusal)

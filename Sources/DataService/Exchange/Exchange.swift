@@ -48,8 +48,8 @@ final class Exchange: Sendable {
     var owed: Owed?
     /// The failure after which another attempt is waited for.
     var trouble: DataServiceError?
-    /// The tier's question and ticket for this exchange.
-    var tier = ExchangeTier()
+    /// What the upstream said.
+    var turn: UpstreamTurn?
     /// The candidate that the loads were told of.
     var served: Box<StoredResponse>?
     /// Whether they are being told.
@@ -407,29 +407,27 @@ final class Exchange: Sendable {
     core.storeCalls.perform { lease.end(storedRow: storedRow) }
   }
 
-  // MARK: - The tier
+  // MARK: - The upstream
 
-  /// The tier's question and ticket for this exchange.
-  var tier: ExchangeTier { state.withLock { $0.tier } }
-
-  /// Changes the tier's question or ticket for this exchange.
-  func updateTier(_ change: (inout ExchangeTier) -> Void) { state.withLock { change(&$0.tier) } }
+  /// What the upstream said; `nil` where it was not asked.
+  var turn: UpstreamTurn? { state.withLock { $0.turn } }
 
   var served: Box<StoredResponse>? { state.withLock { $0.served } }
 
   /// The loads that have joined.
   var waiters: [ExchangeWaiter] { state.withLock { $0.waiters } }
 
-  /// Stores the ticket, and moves the start mark to its instant if that is later.
-  func take(_ ticket: TierTicket) {
+  /// Notes what the upstream said, and moves the start mark to its instant if that is later.
+  func take(_ turn: UpstreamTurn) {
     state.withLock { state in
-      state.tier.ticket = ticket
-      let given = StartMark(boot: state.started.boot, nanoseconds: ticket.bootNanoseconds).even
+      state.turn = turn
+      guard let started = turn.started else { return }
+      let given = StartMark(boot: state.started.boot, nanoseconds: started).even
       if state.started.isBefore(given) { state.started = given }
     }
   }
 
-  /// Hands a candidate to the loads, unless the exchange was stopped while the tier was asked.
+  /// Hands a candidate to the loads, unless the exchange was stopped while the upstream was asked.
   /// - Returns: Whether none of them wants more. Then no other load can join.
   func serve(_ row: Box<StoredResponse>) -> Bool {
     let waiters = state.withLock { state -> [ExchangeWaiter]? in

@@ -53,17 +53,3 @@ extension ServiceCore {
     return prepared.leaseHash(secrets: configuration.secrets, options: options)
   }
 }
-
-/// The tier's question and ticket for one exchange.
-struct ExchangeTier: Sendable {
-  /// What the tier was asked; `nil` where it was not.
-  var question: TierQuestion?
-  /// The ticket under which the answer is offered; `nil` where the tier gave none.
-  var ticket: TierTicket?
-  /// The pause that another machine was asked for.
-  var pause: Pause?
-  /// Why nothing is offered, as far as it is known without the answer.
-  var unshared: DataService.UnsharedReason?
-  /// What the sharing rule looks at in the hops of the last request.
-  var hops = Sharing.Answered()
-}

@@ -1,19 +1,19 @@
 internal import CacheStore
 internal import Guards
 
-/// The work of an exchange, read downwards: the lease, a question to the tier, the attempts, the result.
+/// The work of an exchange, read downwards: the lease, a question upstream, the attempts, the result.
 struct ExchangeRun {
   let exchange: Exchange
   private var core: ServiceCore { exchange.core }
   private var prepared: PreparedRequest { exchange.prepared }
-  private var turn: TierTurn { TierTurn(exchange: exchange) }
+  private var upstream: UpstreamStep { UpstreamStep(exchange: exchange) }
 
   /// Runs the exchange and publishes its result.
   func run() async {
     exchange.tell(.began)
     do throws(DataServiceError) {
       if var outcome = try await refresh() {
-        outcome.answer.shared = turn.shared(outcome.answer)
+        outcome.answer.shared = upstream.shared(outcome.answer)
         // The lease ends after the commit: a process that then gets the lease finds the row.
         if outcome.pendingWrite == nil { exchange.endLease(storedRow: outcome.answer.kept == .yes) }
         exchange.tell(.answered(outcome.answer.event))
@@ -47,12 +47,12 @@ struct ExchangeRun {
     guard written == .stored else { return }
     var kept = answer
     kept.kept = .yes
-    if turn.shared(kept) == .yes { offer(kept) }
+    if upstream.shared(kept) == .yes { offer(kept) }
   }
 
   private func offer(_ answer: Answer) {
     let commit = Commit(exchange: exchange)
-    turn.offer(answer, as: commit.storedHead(of: answer, fields: commit.storableFields(of: answer)))
+    upstream.offer(answer, as: commit.storedHead(of: answer, fields: commit.storableFields(of: answer)))
   }
 
   private func closeAndPublish(_ result: ExchangeResult) {
@@ -63,8 +63,8 @@ struct ExchangeRun {
   }
 
   /// Uses the answer of another process that is refreshing the same entry, or asks the origin while holding the
-  /// lease. The first step may be one question to the tier.
-  /// - Returns: `nil` where the tier's candidate is all that the loads want.
+  /// lease. The first step may be one question upstream.
+  /// - Returns: `nil` where another machine's response is all that the loads want.
   private func refresh() async throws(DataServiceError) -> CompletedExchange? {
     let attempts = Attempts(exchange: exchange)
     guard exchange.plan.isShared else {
@@ -81,16 +81,16 @@ struct ExchangeRun {
       return CompletedExchange(answer: answer)
     case .lead(let lease, let isAtOnce):
       exchange.hold(lease)
-      if core.configuration.tier != nil {
-        // A sign-out while the tier answers is noticed only if the account has a row.
+      if core.upstream != nil {
+        // A sign-out while the upstream answers is noticed only if the account has a row.
         if !prepared.key.account.isEmpty { exchange.generation.begin(on: core.thread) }
-        // Without an account the row is created only after the tier's answer: creating a store would delay
+        // Without an account the row is created only after that answer: creating a store would delay
         // that answer on one processor.
-        if try await turn.ask(until: exchange.deadline) { return nil }
+        if try await upstream.ask(until: exchange.deadline) { return nil }
         if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
       }
       exchange.generation.begin(on: core.thread)
-      try await turn.obeyFleet()
+      try await upstream.obeyPause()
       return try await attempts.run(knowing: isAtOnce ? exchange.plan.preflight : nil)
     }
   }

@@ -220,8 +220,8 @@ struct Leasing {
 }
 
 extension Leasing {
-  /// Whether a row is the answer of an exchange that ended since the waiting began. A row that was stored
-  /// from a tier is none, since it may be of any age; nor is one that a program stored or imported, since no
+  /// Whether a row is the answer of an exchange that ended since the waiting began. A row that another
+  /// machine brought is none, since it may be of any age; nor is one that a program stored or imported, since no
   /// origin sent it.
   private func isAnswer(_ row: StoredResponse, since before: StoredResponse?) -> Bool {
     guard !row.isUnconfirmed else { return false }

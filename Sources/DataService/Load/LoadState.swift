@@ -44,7 +44,7 @@ struct LoadState<Value: Sendable> {
   /// The failure of the exchange, for the rule that may serve the stored response in spite of it.
   private var httpFailure: HTTPStaleness.Failure?
   private(set) var accountID: Int64?
-  /// A row of the tier that came before the store's answer.
+  /// Another machine's response that came before the store's answer.
   var served: Box<StoredResponse>?
   private var stored: DataService.Response<Value>?
   private var storeError: DataServiceError?
@@ -114,7 +114,7 @@ struct LoadState<Value: Sendable> {
     return storeError
   }
 
-  /// Uses the tier's row as the stored one.
+  /// Uses another machine's response as the stored one.
   /// - Returns: What is replaced.
   mutating func use(
     served row: Box<StoredResponse>, forward: CacheStatus.Forward?
@@ -291,7 +291,7 @@ struct LoadState<Value: Sendable> {
       let row = row?.value, row.isInStore
     else { return false }
     if case .success((let response, _)) = result {
-      guard case .no(let reason) = response.kept, reason != .inTier, !reason.isOfStore else { return false }
+      guard case .no(let reason) = response.kept, !reason.isOfStore else { return false }
     }
     return !row.isPinned || !plan.prepared.request.tags.isEmpty
   }

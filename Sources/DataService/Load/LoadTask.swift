@@ -131,7 +131,7 @@ final class LoadTask<Value: Sendable>: AnyLoad {
       case .deliverStored, .deliverFresh, .deliverFailure, .deliverNotStored, .deliverDeadline: break
       }
     }
-    // The tier was quicker than the store, or another load's exchange had its row already.
+    // Another machine's response came before the store's answer, or another load's exchange had it already.
     return following ?? takeServed()
   }
 
@@ -405,17 +405,17 @@ final class LoadTask<Value: Sendable>: AnyLoad {
     return false
   }
 
-  /// Handles the row of the tier, where nothing is stored.
+  /// Handles another machine's response, where nothing is stored.
   private func serve(_ row: Box<StoredResponse>) {
     state.withLock { $0.served = row }
     if let event = takeServed() { handle(event) }
   }
 
-  /// Uses the tier's row as the stored one if the machine has room for it: judged and decoded like a stored
+  /// Uses another machine's response as the stored one if there is room for it: judged and decoded like a stored
   /// row.
   /// - Returns: The event of it; `nil` where there is no row, or no room.
   private func takeServed() -> LoadMachine.Event? {
-    guard core.configuration.tier != nil else { return nil }
+    guard core.upstream != nil else { return nil }
     let (row, hasRoom) = state.withLock { ($0.served, $0.machine.hasRoomForServed) }
     guard hasRoom, let row, let judged = plan.judged(served: row.value) else { return nil }
     _ = state.withLock { $0.use(served: row, forward: judged.forward) }
@@ -440,8 +440,8 @@ final class LoadTask<Value: Sendable>: AnyLoad {
       // A row that a 304 confirmed, or another process refreshed, has the body of a GET (RFC 9110 section
       // 9.3.2).
       if prepared.isHead { answer.body = .data(Data()) }
-      // The 304 confirmed the tier's body, which differs from the one this load found in its own store.
-      if answer.wasValidatedInTier, state.withLock({ $0.row?.value.isFromSharedCache == false }) {
+      // The 304 confirmed another machine's body, which differs from the one this load found in its own store.
+      if answer.confirmsCandidate, state.withLock({ $0.row?.value.isFromSharedCache == false }) {
         answer.wasValidated = false
       }
       let status = answer.head.status

@@ -78,7 +78,7 @@ struct ExchangeWaiter: Sendable {
   let decodes: Bool
   /// Whether the load's decoder accepts the answer; called before the row is replaced, or a candidate is stored.
   let accepts: @Sendable (_ answer: Answer, _ data: Data) -> Bool
-  /// Called with the row of the tier, before the origin is asked.
+  /// Called with another machine's response, before the origin is asked.
   let serve: @Sendable (Box<StoredResponse>) -> Void
   /// Receives the body's progress; `nil` if the caller does not want it.
   let received: (@Sendable (DataService.TransferProgress) -> Void)?

@@ -2,7 +2,6 @@ internal import CacheStore
 internal import Dispatch
 internal import Guards
 internal import PlatformC
-internal import Synchronization
 
 /// The core that all loads of a service share: the store, the transport, the clock, and everything that is running.
 final class ServiceCore: Sendable {
@@ -17,17 +16,14 @@ final class ServiceCore: Sendable {
   let ownsThread: Bool
   let storeCalls = StoreCalls()
   let state: Guarded<ServiceState>
-  /// The fleet's second tier; `nil` where none is configured.
-  let tierEngine: (any SecondTier)?
-  /// Whether it has been given what it works with.
-  let isTierAttached = Atomic<Bool>(false)
+  /// What exchanges ask before the origin; `nil` where nothing is configured.
+  let upstream: (any Upstream)?
   /// Runs callers' decoders, which must not block the network thread.
   private let decoding = DispatchQueue(label: "cachefetch.decoding", attributes: .concurrent)
   let retryRule = RetryRule()
 
   init(configuration: DataService.Configuration, transport: (any Transport)?) {
     self.configuration = configuration
-    tierEngine = configuration.tier?.makeEngine()
     var stored = configuration.store
     if let timekeeper = configuration.timekeeper { stored.bootNow = { timekeeper.bootNanoseconds } }
     if let onWarning = configuration.onWarning {
@@ -61,6 +57,11 @@ final class ServiceCore: Sendable {
       self.transport = transport ?? SessionTransport(timekeeper: timekeeper)
     #endif
     state = Guarded(ServiceState(now: timekeeper.bootNanoseconds))
+    upstream = configuration.tier?.makeUpstream(
+      UpstreamHost(
+        thread: thread, timekeeper: timekeeper, store: store, secrets: configuration.secrets,
+        goodbye: configuration.timeouts.goodbye, trace: { configuration.onTrace?($0) },
+        warn: { configuration.onWarning?($0) }))
   }
 
   /// A keyed digest of a value that must never be written. If the key file is unavailable, the key lives as long as
@@ -168,8 +169,8 @@ final class ServiceCore: Sendable {
   /// Refuses loads from now on.
   func close(with error: DataServiceError) { state.withLock { $0.closed = error } }
 
-  /// Whether no load, exchange or maintenance is running.
-  var isIdle: Bool { state.withLock { $0.isIdle } }
+  /// Whether nothing is under way.
+  var isIdle: Bool { state.withLock { $0.isIdle } && upstream?.isIdle ?? true }
 
   func nextExchangeNumber() -> Int {
     state.withLock { state in
@@ -194,7 +195,7 @@ final class ServiceCore: Sendable {
     guard isTurn else { return }
     let task = Task(executorPreference: thread) {
       let isDue = await self.storeCall { self.store.takeMaintenanceTurn(at: now) }
-      if isRegular { await self.storeCall { self.leaveTierCounts() } }
+      if isRegular, let upstream = self.upstream { await self.storeCall { upstream.leaveCounts() } }
       if isDue == true {
         await self.store.performMaintenance(budget: .milliseconds(20))
       } else if isRegular {

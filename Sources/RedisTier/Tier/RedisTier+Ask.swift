@@ -1,5 +1,5 @@
 internal import CacheStore
-package import DataService
+internal import DataService
 package import PlatformFoundation
 
 extension RedisTier {

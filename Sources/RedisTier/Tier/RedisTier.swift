@@ -43,6 +43,13 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   }
 }
 
+extension RedisTier {
+  /// An engine for a URL as ``DataService/Tier/redis(_:)`` takes it.
+  package static func engine(_ url: String) throws(DataServiceError) -> any SecondTier {
+    RedisTier(try RedisAddress(url))
+  }
+}
+
 extension DataService.Tier {
   /// A shared second tier on a server of the Redis protocol, 6.2 or newer.
   ///

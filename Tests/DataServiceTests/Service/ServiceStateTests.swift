@@ -41,15 +41,12 @@ import TestTurns
     #expect(!turn.isTurn)
   }
 
-  @Test func `a service is idle only without background work, and without work with the tier`() {
+  @Test func `a service is idle only without background work`() {
     var state = ServiceState(now: 0)
     #expect(state.isIdle)
     state.maintenance.task = Task {}
     #expect(!state.isIdle)
     state.maintenance.task = nil
-    state.tierTasks[1] = FirstValue<Void>()
-    #expect(!state.isIdle)
-    state.tierTasks[1] = nil
     #expect(state.isIdle)
   }
 }

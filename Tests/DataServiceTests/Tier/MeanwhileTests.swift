@@ -2,6 +2,7 @@ import CacheStore
 import DataServiceTesting
 import FixtureServer
 import PlatformFoundation
+import RedisTier
 import TestSupport
 import Testing
 import TestTurns
