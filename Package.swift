@@ -16,9 +16,10 @@ let leftOut = Context.environment["CACHEFETCH_LEFT_OUT"]?.split(separator: " ") 
 
 /// Each system's C library and Foundation, under one name each; no other module names them. And the locks.
 let platform: [Target.Dependency] = ["Guards", "PlatformC", "PlatformFoundation"]
-/// What the libraries call of Linux alone, and libcurl.
+/// What the libraries call of Linux alone, libcurl, and the tier.
 let linux: [Target.Dependency] = isPortable ? [] : ["CPlatform"]
 let curl: [Target.Dependency] = isPortable ? [] : ["CCurl"]
+let tier: [Target.Dependency] = isPortable ? [] : ["RedisTier"]
 /// What is built on the service uses these, and most tests more.
 let service = platform + ["CacheStore", "DataService"]
 let testing = service + ["DataServiceTesting", "FixtureServer", "TestSupport", "TestTurns"]
@@ -68,7 +69,7 @@ let package = Package(
     .target(name: "DataServiceTesting", dependencies: service),
     // Without package access: what it needs, every user of the package can have.
     .target(name: "Launch", dependencies: service, packageAccess: false),
-    .target(name: "RedisTier", dependencies: service + ["CSodium"]),
+    .target(name: "RedisTier", dependencies: service + curl + ["CSodium"]),
     .executableTarget(
       name: "cachefetch", dependencies: service + ["CPlatform", "CProcess", "Launch", "RedisTier"]),
     // Packages of their own to their users; here too, so that tests can drive them through a terminal.
@@ -91,7 +92,7 @@ let package = Package(
     .target(name: "FixtureServer", dependencies: platform, path: "Tests/FixtureServer"),
     .target(
       name: "TestSupport",
-      dependencies: service + ["CSQLite", "CTestSupport", "DataServiceTesting", "FixtureServer"],
+      dependencies: service + tier + ["CSQLite", "CTestSupport", "DataServiceTesting", "FixtureServer"],
       path: "Tests/TestSupport"),
     .executableTarget(
       name: "StoreDriver", dependencies: service + ["CFaultVFS", "TestSupport"], path: "Tests/StoreDriver"),
@@ -103,14 +104,15 @@ let package = Package(
         + ["StoreDriver", "TestSupport", "TestTurns"], exclude: ["Fixtures"]),
     .testTarget(
       name: "DataServiceTests",
-      dependencies: testing + curl + ["CFaultVFS", "CSQLite", "StoreDriver", "URLSessionTransport"]),
+      dependencies: testing + curl + tier + ["CFaultVFS", "CSQLite", "StoreDriver", "URLSessionTransport"]),
     .testTarget(name: "DataServiceTestingTests", dependencies: testing),
     .testTarget(name: "FixtureServerTests", dependencies: testing),
-    .testTarget(name: "RedisTierTests", dependencies: testing + ["CSodium", "RedisTier"]),
+    .testTarget(name: "RedisTierTests", dependencies: testing + curl + ["CSodium", "RedisTier"]),
     .testTarget(name: "LaunchTests", dependencies: testing + ["Launch", "LaunchDemo", "NewsReader"]),
     .testTarget(
       name: "cachefetchTests",
-      dependencies: testing + ["cachefetch", "DemoOrigin", "Launch", "StoreDriver"], exclude: ["Screens"]),
+      dependencies: testing + tier + ["cachefetch", "DemoOrigin", "Launch", "StoreDriver"],
+      exclude: ["Screens"]),
   ],
   swiftLanguageModes: [.v6]
 )

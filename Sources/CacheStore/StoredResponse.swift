@@ -56,6 +56,8 @@ public struct StoredResponse: Sendable, Hashable {
   public var isPinned: Bool
   /// The body.
   public var body: Body
+  /// Whether another machine's exchange has just brought it through a shared cache, whose rules then bind it too.
+  package var isFromSharedCache = false
 
   /// Whether the program itself stored the response, rather than an origin sending it.
   public var isLocal: Bool { httpVersion == Self.localVersion }

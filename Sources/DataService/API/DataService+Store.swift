@@ -170,8 +170,8 @@ extension DataService {
         hint: "name it, as entries(_:) shows it")
     }
     try await signOutHere(name)
-    guard core.isSignedOutOfTier(name) else { return true }
-    guard await core.signOutOfTier(name) else { return false }
+    guard let isConfirmed = await core.upstream?.signOut(name) else { return true }
+    guard isConfirmed else { return false }
     // Until just now a load could begin, and store what the tier still had of the account.
     try await signOutHere(name)
     return true
@@ -261,13 +261,10 @@ extension DataService {
 
   /// Invalidates the tier's rows of these requests.
   /// - Returns: The number of requests whose invalidation the tier did not confirm.
-  package func invalidateInTier(_ keys: [RequestKey]) async -> Int { await core.invalidateInTier(keys) }
+  package func invalidateInTier(_ keys: [RequestKey]) async -> Int { await core.invalidateUpstream(keys) }
 
   /// The findings about the tier, for the check of a store; `nil` if no tier is configured.
-  package func examineTier() async -> [TierFinding]? {
-    guard core.configuration.tier != nil else { return nil }
-    return await Task(executorPreference: core.thread) { [core] in await core.tier()?.examine() }.value
-  }
+  package func examineTier() async -> [TierFinding]? { await core.upstream?.examine() }
 }
 
 extension DataService {

@@ -2,7 +2,6 @@
 @_exported public import CacheStore
 public import Dispatch
 public import PlatformFoundation
-internal import Synchronization
 
 /// An offline-first cache service: the last good answer at once, the fresh one when the network has it.
 ///
@@ -44,7 +43,7 @@ public final class DataService: Sendable {
   /// The store, for listing, removal and repair.
   package var store: ResponseStore { core.store }
 
-  /// Whether no load, exchange, maintenance or work with the tier is running.
+  /// Whether nothing is under way.
   package var isIdle: Bool { core.isIdle }
 
   /// Whether another process's exchange has just answered a load here. If so, this process yields once before it exits.
@@ -59,9 +58,7 @@ public final class DataService: Sendable {
     core.releasePrefetches()
     await core.stop(error) { _ in true }
     await core.awaitMaintenance()
-    await core.awaitTierWork()
-    if core.isTierAttached.load(ordering: .acquiring) { core.tierEngine?.close() }
-    core.leaveTierCounts()
+    await core.upstream?.close()
     await core.store.close()
     if core.ownsThread { await core.thread.stop() }
   }
@@ -77,7 +74,7 @@ public final class DataService: Sendable {
   package func closeNow() -> Bool {
     guard core.isIdle else { return false }
     core.yieldToFollowers()
-    core.leaveTierCounts()
+    core.upstream?.leaveCounts()
     return core.store.closeNow()
   }
 }

@@ -9,10 +9,8 @@ enum HeadRule {
   ) -> DataService.ResponseHead {
     var head = shown(
       row.head, FreshnessInputs(stored: row, now: now), bodyLength: row.body.length, prepared, elapsed)
-    if row.isFromTier {
-      head.isFromTier = true
-      head.kept = .no(.inTier)
-    }
+    head.isFromTier = row.isFromSharedCache
+    if !row.isInStore { head.kept = .no(.inTier) }
     return head
   }
 

@@ -15,7 +15,7 @@ struct Attempt {
     // Truncated downloads are rare, and looking for one takes a switch to another thread.
     let resumption = mayHavePartialBody ? await Resumption.find(for: exchange) : nil
     switch try await request(
-      validating: exchange.plan.lendsValidator ? exchange.row : exchange.tierRow, resuming: resumption,
+      validating: exchange.plan.lendsValidator ? exchange.row : exchange.served, resuming: resumption,
       isRepeated: false)
     {
     case .done(let outcome): return outcome
@@ -36,7 +36,6 @@ struct Attempt {
   ) async throws(DataServiceError) -> ExchangeStep {
     let hops = Hops(exchange: exchange)
     let arrival = try await hops.follow(validating: row, resuming: resumption)
-    TierTurn(exchange: exchange).note(arrival)
     let response: TransportResponse
     let resumed: Resumption.Resumed?
     switch Resumption.joined(
@@ -56,9 +55,15 @@ struct Attempt {
       version: response.version,
       url: url == prepared.key.target ? nil : url, started: exchange.started,
       requestedAt: arrival.requestedAt, receivedAt: core.timekeeper.wallMilliseconds)
-    let answer = Answer(
+    var answer = Answer(
       head: head, interim: arrival.interim, redirects: arrival.redirects, body: .data(Data()),
       kept: .no(.status))
+    if core.upstream != nil {
+      answer.path.isNoStoreChain = arrival.isNoStoreChain
+      answer.path.wasPlainHTTP = arrival.wasPlainHTTP
+      answer.path.leftHostTemporarily = arrival.leftHostTemporarily
+      answer.path.hasSecretURL = core.redacted(arrival.url) != arrival.url.string
+    }
     switch verdict.delivery {
     case .protocolFailure:
       throw DataServiceError(

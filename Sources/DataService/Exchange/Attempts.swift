@@ -119,7 +119,7 @@ struct Attempts {
     await pauses.record(pause, of: outcome.answer.responder)
     core.configuration.onPause?(
       StoredPause.host(of: outcome.answer.responder), length, outcome.answer.head.status)
-    TierTurn(exchange: exchange).share(pause, of: outcome.answer.responder)
+    if let turn = exchange.turn { core.upstream?.share(pause, of: outcome.answer.responder, in: turn) }
   }
 }
 

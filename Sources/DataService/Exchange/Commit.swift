@@ -70,7 +70,7 @@ struct Commit {
     return write
   }
 
-  /// The fields of an answer as its row stores them and the tier is offered them.
+  /// The fields of an answer as its row stores them, and other machines are offered them.
   func storableFields(of answer: Answer) -> HTTPFields {
     var fields = StoredFields.storable(
       answer.head.fields, secretNames: core.secretFieldNames, receivedAt: answer.head.receivedAt)
@@ -140,12 +140,29 @@ struct Commit {
   func freshen(
     by notModified: Answer, row: AnswerRule.Row
   ) async throws(DataServiceError) -> ExchangeStep {
-    guard let stored = exchange.candidate else { return .askAgain(because: Self.rowIsGone) }
+    guard var stored = exchange.candidate else { return .askAgain(because: Self.rowIsGone) }
     var answer = notModified.validating(stored, secretNames: core.secretFieldNames)
     guard
       Validators.isWithin(exchange.prepared.request.limits, answer.head.fields, stored: stored.fields)
     else { return .askAgain(because: "the 304 adds more fields than a response may have") }
-    if stored.isFromTier { return try await freshenFromTier(answer, by: notModified, stored, row: row) }
+    if !stored.isInStore {
+      answer.confirmsCandidate = true
+      // Unlike a stored body, no load here has accepted this body yet (law 5).
+      if let reason = await exchange.refusal(of: answer) {
+        try await exchange.generation.checkSignOut()
+        answer.kept = .no(reason)
+        return .answered(answer)
+      }
+      if case .freshened = row {
+        let (confirmed, refusal) = try await UpstreamStep(exchange: exchange).store(stored, isConfirmed: true)
+        guard let confirmed else {
+          answer.addCookies(of: notModified)
+          answer.kept = .no(refusal)
+          return .answered(answer)
+        }
+        stored = confirmed
+      }
+    }
     let (isPinned, tags) = exchange.wishes
     let freshening = ResponseStore.Freshening(
       rowID: stored.id, body: stored.body, head: storedHead(of: answer, fields: answer.head.fields),
@@ -174,28 +191,6 @@ struct Commit {
     // With the same names the row has matched this request, so its variant is the same too, but for credentials.
     guard names != stored.vary || prepared.credentials != nil else { return nil }
     return (names, Vary.variant(names: names, requestFields: prepared.fields, protect: core.protect))
-  }
-
-  /// Merges a 304 into the tier's row, and stores both in one.
-  private func freshenFromTier(
-    _ merged: Answer, by notModified: Answer, _ stored: StoredResponse, row: AnswerRule.Row
-  ) async throws(DataServiceError) -> ExchangeStep {
-    var answer = merged
-    answer.wasValidatedInTier = true
-    // Unlike a stored body, no load here has accepted this body yet (law 5).
-    if let reason = await exchange.refusal(of: answer) {
-      return try await conclude(answer, kept: .no(reason))
-    }
-    guard case .untouched(let reason) = row else {
-      let step = try await replace(answer, .short(stored.body.firstChunk))
-      guard case .done(var outcome) = step else { return step }
-      if outcome.answer.kept == .yes { exchange.noteTierRowStored() }
-      outcome.answer.addCookies(of: notModified)
-      return .done(outcome)
-    }
-    answer.addCookies(of: notModified)
-    exchange.closeToNewLoads()
-    return try await conclude(answer, kept: .no(reason))
   }
 
   /// Handles a row that changed during the exchange: a newer row is the answer; a missing one means asking again.

@@ -26,7 +26,7 @@ final class Exchange: @unchecked Sendable {
   /// Identifies the exchange in events; 0 where `onEvent` is not set.
   private let number: Int
 
-  private var waiters: [ExchangeWaiter] = []
+  private(set) var waiters: [ExchangeWaiter] = []
   /// Loads that have left the exchange to fill the store: they still judge what may replace the row (law 5).
   private var judges: [ExchangeWaiter] = []
   /// What loads want of the row; those of a load that has left stay if it left the exchange to fill the store.
@@ -58,8 +58,11 @@ final class Exchange: @unchecked Sendable {
   var owed: Owed?
   /// The failure after which another attempt is waited for, or is under way.
   var trouble: DataServiceError?
-  /// The tier's question, ticket and row for this exchange.
-  var tier = ExchangeTier()
+  /// What the upstream said; `nil` where it was not asked.
+  private(set) var turn: UpstreamTurn?
+  /// The candidate that the loads were told of, and whether they are being told.
+  private(set) var served: Box<StoredResponse>?
+  private var isServing = false
 
   init(plan: ExchangePlan, core: ServiceCore) {
     self.plan = plan
@@ -82,8 +85,8 @@ final class Exchange: @unchecked Sendable {
     return ends.count == waiters.count ? ends.max() : nil
   }
 
-  /// The row whose validators go to the origin: the tier's, where it has a newer one than the store.
-  var row: Box<StoredResponse>? { tierRow ?? plan.row }
+  /// The row whose validators go to the origin: another machine's, where that is newer than the store's.
+  var row: Box<StoredResponse>? { served ?? plan.row }
   /// That row's value.
   var candidate: StoredResponse? { row?.value }
 
@@ -135,18 +138,12 @@ final class Exchange: @unchecked Sendable {
     return true
   }
 
-  func leave(
-    _ load: any AnyLoad, isSatisfied: Bool, finishingIntoStore: Bool, refusingTierRow: Bool
-  ) {
+  func leave(_ load: any AnyLoad, finishingIntoStore: Bool) {
     let leaving = waiters.filter { $0.load === load }
     waiters.removeAll { $0.load === load }
-    if refusingTierRow { tier.isRefused = true }
     if !finishingIntoStore { wanted.removeAll { $0.load === load } }
-    // While the tier's row is being handed out, nothing is decided; `serve` decides afterwards.
-    if tier.isServing {
-      if isSatisfied { tier.isEnough = true }
-      return
-    }
+    // While a candidate is being handed out, nothing is decided; `serve` decides afterwards.
+    if isServing { return }
     if finishingIntoStore {
       finishesIntoStore = true
       judges += leaving
@@ -165,8 +162,6 @@ final class Exchange: @unchecked Sendable {
   private func stopUnwanted() {
     closeToNewLoads()
     isStopped = true
-    // A cancelled load must not change the store (law 11).
-    tier.row = nil
   }
 
   /// Ends what is being done where nobody wants it, after an `await` and before the origin is asked.
@@ -177,8 +172,6 @@ final class Exchange: @unchecked Sendable {
 
   func stop(with error: DataServiceError) {
     isStopped = true
-    // Nothing of a signed-out account is stored. At the service's end a row that was delivered still is.
-    if error.kind == .signedOut { tier.row = nil }
     recordOwed()
     publish(.failure(error))
     task?.cancel()
@@ -224,7 +217,11 @@ final class Exchange: @unchecked Sendable {
   /// answer is (law 5). While decoders look at the body, nobody joins, and nothing is written yet.
   func refusal(of answer: Answer) async -> DataService.KeptReason? {
     closeToNewLoads()
-    let asked = waiters + judges
+    return await refusal(of: answer, by: waiters + judges)
+  }
+
+  /// The reason why some of these loads refuse the answer.
+  func refusal(of answer: Answer, by asked: [ExchangeWaiter]) async -> DataService.KeptReason? {
     // A variant for `http` only does not replace the last good response, so no load needs to accept it.
     let isRefused = answer.isGood && !asked.allSatisfy { $0.takes(status: answer.head.status) }
     let decoders = asked.filter { $0.takes(status: answer.head.status) }.compactMap { $0.decoder?(answer) }
@@ -335,46 +332,26 @@ final class Exchange: @unchecked Sendable {
     core.door.perform { [now = core.timekeeper.bootNanoseconds] in lease.end(storedRow: storedRow, at: now) }
   }
 
-  // MARK: - The tier
+  // MARK: - The upstream
 
-  /// The row of the tier that stands in for a stored one.
-  var tierRow: Box<StoredResponse>? { tier.row }
-
-  /// Changes the tier's question, ticket or row for this exchange.
-  func updateTier(_ change: (inout ExchangeTier) -> Void) { change(&tier) }
-
-  /// Stores the ticket, and moves the start mark to its instant if that is later.
-  func take(_ ticket: TierTicket) {
-    tier.ticket = ticket
-    let given = StartMark(boot: started.boot, nanoseconds: ticket.bootNanoseconds).even
-    if started.isBefore(given) { started = given }
+  /// Notes what the upstream said, and moves the start mark to its instant if that is later.
+  func take(_ turn: UpstreamTurn) {
+    self.turn = turn
+    guard let given = turn.started else { return }
+    let mark = StartMark(boot: started.boot, nanoseconds: given).even
+    if started.isBefore(mark) { started = mark }
   }
 
-  /// Hands the tier's row to the loads, unless the exchange was stopped while the tier was asked.
+  /// Hands a candidate to the loads, unless the exchange was stopped while the upstream was asked.
   /// - Returns: Whether none of them wants more. Then no other load can join.
   func serve(_ row: Box<StoredResponse>) -> Bool {
     guard !isStopped else { return false }
-    tier.row = row
-    tier.isServing = true
-    for waiter in waiters { waiter.tierAnswered(row) }
-    tier.isServing = false
+    served = row
+    isServing = true
+    for waiter in waiters { waiter.serve(row) }
+    isServing = false
     guard waiters.isEmpty, !finishesIntoStore else { return false }
-    // Where all have been cancelled, the row is not stored either (law 11).
-    if !tier.isEnough, result == nil { tier.row = nil }
     closeToNewLoads()
     return true
-  }
-
-  /// Marks the start of storing the tier's row; `false` if it may not be stored any more.
-  func beginStoringTierRow() -> Bool {
-    guard tier.row != nil else { return false }
-    isWriting = true
-    return true
-  }
-
-  /// Notes that the tier's row is in the store, as it came or with a 304 merged in.
-  func noteTierRowStored() {
-    tier.isStored = true
-    core.count(TierCounts(stored: 1))
   }
 }

@@ -52,29 +52,3 @@ extension ServiceCore {
     return prepared.leaseHash(secrets: configuration.secrets, options: options)
   }
 }
-
-/// The tier's question, ticket and row for one exchange.
-struct ExchangeTier: Sendable {
-  /// What the tier was asked; `nil` where it was not.
-  var question: TierQuestion?
-  /// The ticket under which the answer is offered; `nil` where the tier gave none.
-  var ticket: TierTicket?
-  /// The pause that another machine was asked for.
-  var pause: Pause?
-  /// Why nothing is offered, as far as it is known without the answer.
-  var unshared: DataService.UnsharedReason?
-  /// The tier's row, in memory until the exchange ends.
-  var row: Box<StoredResponse>?
-  /// Called once the row is stored, or will not be.
-  var end: (@Sendable () -> Void)?
-  /// Whether that row is being handed to the loads.
-  var isServing = false
-  /// Whether a load that has left wanted nothing more than that row.
-  var isEnough = false
-  /// Whether a load that has left could not use that row.
-  var isRefused = false
-  /// Whether the row, or what a 304 made of it, is in the store.
-  var isStored = false
-  /// What the sharing rule looks at in the hops of the last request.
-  var hops = Sharing.Answered()
-}

@@ -1,30 +1,27 @@
 internal import CacheStore
 internal import Guards
 
-/// The work of an exchange, read downwards: the lease, a question to the tier, the attempts, the result.
+/// The work of an exchange, read downwards: the lease, a question upstream, the attempts, the result.
 struct ExchangeRun {
   let exchange: Exchange
   private var core: ServiceCore { exchange.core }
   private var prepared: PreparedRequest { exchange.prepared }
-  private var turn: TierTurn { TierTurn(exchange: exchange) }
+  private var upstream: UpstreamStep { UpstreamStep(exchange: exchange) }
 
   /// Runs the exchange and publishes its result.
   func run() async {
     exchange.tell(.began)
-    var mayStoreTierRow = true
     do throws(DataServiceError) {
       if var outcome = try await refresh() {
-        outcome.answer.shared = turn.shared(outcome.answer)
+        outcome.answer.shared = upstream.shared(outcome.answer)
         // The lease ends after the commit: a process that then gets the lease finds the row.
         if outcome.pendingWrite == nil { exchange.endLease(storedRow: outcome.answer.kept == .yes) }
         exchange.tell(.answered(outcome.answer.event))
         // Offered before the deliveries, because the program may exit after them; an exit waits briefly for offers in
         // progress.
-        if outcome.answer.shared == .yes { turn.offer(outcome.answer) }
+        if outcome.answer.shared == .yes { offer(outcome.answer) }
         closeAndPublish(.answer(outcome.answer))
         if let write = outcome.pendingWrite { await finish(outcome.answer, after: write) }
-        mayStoreTierRow =
-          outcome.pendingWrite == nil && ![.yes, .no(.superseded)].contains(outcome.answer.kept)
       } else {
         exchange.endLease(storedRow: false)
         exchange.tell(.answeredByTier)
@@ -36,8 +33,6 @@ struct ExchangeRun {
       exchange.tell(.failed(failure))
       closeAndPublish(.failure(failure))
     }
-    if mayStoreTierRow { await turn.storeRow() }
-    turn.end()
     core.engine.exchanges.forget(exchange)
     exchange.reportCommitted()
     core.exchangeEnded()
@@ -50,10 +45,14 @@ struct ExchangeRun {
     let written = await write.value
     exchange.endLease(storedRow: written != nil)
     guard written?.isStored == true else { return }
-    if answer.wasValidatedInTier { exchange.noteTierRowStored() }
     var kept = answer
     kept.kept = .yes
-    if turn.shared(kept) == .yes { turn.offer(kept) }
+    if upstream.shared(kept) == .yes { offer(kept) }
+  }
+
+  private func offer(_ answer: Answer) {
+    let commit = Commit(exchange: exchange)
+    upstream.offer(answer, as: commit.storedHead(of: answer, fields: commit.storableFields(of: answer)))
   }
 
   private func closeAndPublish(_ result: ExchangeResult) {
@@ -63,8 +62,8 @@ struct ExchangeRun {
   }
 
   /// Uses the answer of another process that is refreshing the same entry, or asks the origin while holding the
-  /// lease. The first step may be one question to the tier.
-  /// - Returns: `nil` where the tier's row is all that the loads want.
+  /// lease. The first step may be one question upstream.
+  /// - Returns: `nil` where another machine's response is all that the loads want.
   private func refresh() async throws(DataServiceError) -> CompletedExchange? {
     let attempts = Attempts(exchange: exchange)
     guard exchange.plan.isShared else {
@@ -81,16 +80,16 @@ struct ExchangeRun {
       return CompletedExchange(answer: answer)
     case .lead(let lease, let isAtOnce):
       exchange.hold(lease)
-      if core.configuration.tier != nil {
-        // A sign-out while the tier answers is noticed only if the account has a row.
+      if core.upstream != nil {
+        // A sign-out while the upstream answers is noticed only if the account has a row.
         if !prepared.key.account.isEmpty { exchange.generation.begin(on: core.thread) }
-        // Without an account the row is created only after the tier's answer: creating a store would delay
+        // Without an account the row is created only after that answer: creating a store would delay
         // that answer on one processor.
-        if await turn.ask(until: exchange.deadline) { return nil }
+        if try await upstream.ask(until: exchange.deadline) { return nil }
         try exchange.check()
       }
       exchange.generation.begin(on: core.thread)
-      try await turn.obeyFleet()
+      try await upstream.obeyPause()
       return try await attempts.run(knowing: isAtOnce ? exchange.plan.preflight : nil)
     }
   }

@@ -123,8 +123,10 @@ struct Hops {
         try await store.invalidate(accountName: account, targets: keys, started: answered)
       }
     }
-    // Unshared accounts have nothing in the tier; responses of no account may be there.
-    core.invalidateInTier(keys, accounts: accounts.sorted())
+    // Responses of no account may be there too.
+    core.upstream?.invalidate(
+      accounts.sorted().flatMap { account in keys.map { UpstreamTarget(account: account, target: $0) } },
+      isRemoval: false)
   }
 
   /// Sends a hop's request. Where no answer comes behind a redirect, the error names the server that redirected, and

@@ -209,8 +209,8 @@ struct Leasing {
 }
 
 extension Leasing {
-  /// Whether a row is the answer of an exchange that ended since the waiting began, or the look-up. A row that was stored
-  /// from a tier is none, since it may be of any age; nor is one that a program stored or imported, since no
+  /// Whether a row is the answer of an exchange that ended since the waiting began, or the look-up. A row that another
+  /// machine brought is none, since it may be of any age; nor is one that a program stored or imported, since no
   /// origin sent it.
   /// - Parameter before: What was stored then; where that is not known, only a later exchange's row is an answer.
   private func isAnswer(_ row: StoredResponse, since before: StoredResponse??) -> Bool {

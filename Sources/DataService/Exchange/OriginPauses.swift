@@ -42,9 +42,9 @@ struct OriginPauses {
   func check(_ pause: Pause?, of url: NormalisedURL) throws(DataServiceError) {
     guard let left = pause?.remaining(at: core.timekeeper.startMark) else { return }
     let until = HTTPDate.format(core.timekeeper.wallMilliseconds + left)
-    // It can be ended here. The fleet would tell of it again.
+    // It can be ended here. Other machines would tell of it again.
     let end = Remedy.endPause(of: url.authority)
-    let remedy = core.configuration.tier == nil ? end : Remedy(end.text)
+    let remedy = core.upstream == nil ? end : Remedy(end.text)
     throw DataServiceError(
       .paused, "\(url.authority) asked clients to wait (Retry-After): paused until \(until)",
       remedy: remedy, retryAfter: .milliseconds(left))

@@ -25,8 +25,8 @@ class LoadState {
   /// The failure of the exchange, for the rule that may serve the stored response in spite of it.
   fileprivate final var httpFailure: HTTPStaleness.Failure?
   fileprivate final var accountID: Int64?
-  /// A row of the tier that came before the store's answer.
-  fileprivate final var tierRow: Box<StoredResponse>?
+  /// Another machine's response that came before the store's answer.
+  fileprivate final var served: Box<StoredResponse>?
   /// Whether the thread that began the load has delivered the stored response.
   fileprivate final var isStoredDelivered = false
   fileprivate final var storeError: DataServiceError?
@@ -236,7 +236,7 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
     }
     if isExchangeDue {
       startExchange()
-      if let event = takeTierRow() { handle(event) }
+      if let event = takeServed() { handle(event) }
     }
     if isPreparationDue, case .made(let event) = prepareStored() { handle(event) }
     if isMarking { mark() }
@@ -283,8 +283,8 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
           if let delivery = delivery(effect) { deliver(delivery) }
         }
       }
-      // The tier was quicker than the store, or another load's exchange had its row already.
-      next = next ?? takeTierRow()
+      // Another machine's response came before the store's answer, or another load's exchange had it already.
+      next = next ?? takeServed()
     }
     return decoder
   }
@@ -398,14 +398,10 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
   private func leaveExchange() {
     guard let exchange else { return }
     self.exchange = nil
-    let isSatisfied = !wanted.isCancelled && !isStopped
     // A closed store accepts no more writes.
     let finishes =
-      isSatisfied && core.configuration.finishesAfterDeadline && core.closed == nil && wanted.keep()
-    exchange.leave(
-      self, isSatisfied: isSatisfied, finishingIntoStore: finishes,
-      // The load has made nothing of the tier's row.
-      refusingTierRow: isRowUnusable && row?.value.isFromTier == true)
+      !isStopped && core.configuration.finishesAfterDeadline && core.closed == nil && wanted.keep()
+    exchange.leave(self, finishingIntoStore: finishes)
   }
 
   /// Ends the load if everything is delivered, and committed or abandoned.
@@ -419,14 +415,13 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
   // MARK: - Pins and tags
 
   /// Whether the row that suits the request gets the pin or the tags, delivered or not, since no fresh one has them in the
-  /// store. `storedOnly` changes nothing, nor does a load that was cancelled or stopped by now (law 11), and a row of the
-  /// tier is marked when it is stored.
+  /// store. `storedOnly` changes nothing, nor does a load that was cancelled or stopped by now (law 11).
   private var isToBeMarked: Bool {
     guard plan.wantsMark, plan.policy != .storedOnly, !wanted.isCancelled, !isStopped, !isRowUnusable,
-      let row = row?.value, !row.isFromTier
+      let row = row?.value, row.isInStore
     else { return false }
     if case .success((let response, _)) = result {
-      guard case .no(let reason) = response.kept, reason != .inTier, !reason.isOfStore else { return false }
+      guard case .no(let reason) = response.kept, !reason.isOfStore else { return false }
     }
     return !row.isPinned || !prepared.request.tags.isEmpty
   }
@@ -585,7 +580,7 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
     switch made {
     case .success(let response):
       stored = response
-      if let row, !row.value.isFromTier { usedRow = row.value.id }
+      if let row, row.value.isInStore { usedRow = row.value.id }
       if let answer { lateChange = ChangeJudge.change(of: answer, from: row, for: prepared) }
       noteStale()
       return .storedPrepared(true)
@@ -614,7 +609,7 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
       exchange.start()
     } else {
       core.trace("joining the same request, which is under way")
-      tierRow = exchange.tierRow ?? tierRow
+      served = exchange.served ?? served
     }
     if machine.hasEnded { leaveExchange() }
   }
@@ -628,7 +623,7 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
     return ExchangeWaiter(
       load: self, mayFollow: plan.policy != .freshOnly,
       waitsUntil: plan.waitsUntil(mayHaveStored: mayHaveStored), acceptedStatuses: plan.acceptedStatuses,
-      decoder: decoder, tierAnswered: { row in self.tierAnswered(row) }, received: received,
+      decoder: decoder, serve: { row in self.serve(row) }, received: received,
       answered: { result in self.exchangeAnswered(result) },
       committed: {
         self.exchange = nil
@@ -648,23 +643,20 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
     }
   }
 
-  /// Handles the row of the tier, where nothing is stored.
-  private func tierAnswered(_ row: Box<StoredResponse>) {
-    tierRow = row
-    if let event = takeTierRow() { handle(event) }
+  /// Handles another machine's response, where nothing is stored.
+  private func serve(_ row: Box<StoredResponse>) {
+    served = row
+    if let event = takeServed() { handle(event) }
   }
 
-  /// Uses the tier's row as the stored one if the machine has room for it: judged and decoded like a stored
-  /// row.
+  /// Uses another machine's response as the stored one if there is room for it: judged and decoded like a stored row.
   /// - Returns: The event of it; `nil` where there is no row, or no room.
-  private func takeTierRow() -> LoadMachine.Event? {
-    guard let tierRow, machine.hasRoomForTier, let judged = plan.judged(tierRow: tierRow.value) else {
-      return nil
-    }
-    self.tierRow = nil
-    (row, forward) = (tierRow, judged.forward)
+  private func takeServed() -> LoadMachine.Event? {
+    guard let served, machine.hasRoomForServed, let judged = plan.judged(served: served.value) else { return nil }
+    self.served = nil
+    (row, forward) = (served, judged.forward)
     (storeError, isRowUnusable) = (nil, false)
-    return .tierAnswered(judged.answer)
+    return .served(judged.answer)
   }
 
   // MARK: - The exchange's answer
@@ -686,8 +678,8 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
       // A row that a 304 confirmed, or another process refreshed, has the body of a GET (RFC 9110 section
       // 9.3.2).
       if prepared.isHead { answer.body = .data(Data()) }
-      // The 304 confirmed the tier's body, which differs from the one this load found in its own store.
-      if answer.wasValidatedInTier, row?.value.isFromTier == false { answer.wasValidated = false }
+      // The 304 confirmed another machine's body, which differs from the one this load found in its own store.
+      if answer.confirmsCandidate, row?.value.isFromSharedCache == false { answer.wasValidated = false }
       let status = answer.head.status
       if noteStale(after: .status(status)) || plan.isStatusFailure(status, mayHaveStored: { mayHaveStored }) {
         return statusFailed(answer)

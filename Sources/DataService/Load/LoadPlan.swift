@@ -88,9 +88,9 @@ extension LoadPlan {
     }
   }
 
-  /// What the machine is told of a row of the tier, judged like a stored one; `nil` where it does not suit the load.
+  /// What is told of another machine's response, judged like a stored one; `nil` where it does not suit the load.
   func judged(
-    tierRow row: StoredResponse
+    served row: StoredResponse
   ) -> (answer: LoadMachine.StoreAnswer, forward: CacheStatus.Forward?)? {
     guard accepts(row) else { return nil }
     guard prepared.isHTTP else {

@@ -48,10 +48,27 @@ struct Answer: Sendable {
   var isGood = true
   /// The delay that the responder asked for in `Retry-After`.
   var retryAfter: Duration?
-  /// Whether what the 304 confirmed was the tier's row, and not one of the store.
-  var wasValidatedInTier = false
-  /// Whether it goes to the fleet's second tier; `nil` where there is none.
+  /// Whether what the 304 confirmed was another machine's response, and not one of the store.
+  var confirmsCandidate = false
+  /// The way to it.
+  var path = AnswerPath()
+  /// Whether other machines get it; `nil` where there are none.
   var shared: DataService.Shared?
+}
+
+/// The way from a request to its answer, as far as it matters to other machines.
+package struct AnswerPath: Sendable {
+  /// Whether the request or a redirect said `no-store`.
+  package var isNoStoreChain = false
+  /// Whether a hop was over plain http.
+  package var wasPlainHTTP = false
+  /// Whether a temporary redirect led to another host.
+  package var leftHostTemporarily = false
+  /// Whether the URL that answered contains a secret.
+  package var hasSecretURL = false
+
+  /// Straight from the origin, over TLS.
+  package init() {}
 }
 
 extension Answer {

@@ -115,12 +115,13 @@ package enum HTTPReuse {
     if directives.demandsValidation { return forwarded(.requestNoCache, .request) }
     let age = Freshness.age(of: row, now: now)
     var lifetime = Freshness.lifetime(of: row).milliseconds
-    // The tier is a shared cache between this one and the origin: its row has to be fresh for both, and is not served
-    // stale.
-    if row.isFromTier { lifetime = min(lifetime, Freshness.lifetime(of: row, isShared: true).milliseconds) }
+    // A row through a shared cache has to be fresh for that one too, and is not served stale.
+    if row.isFromSharedCache {
+      lifetime = min(lifetime, Freshness.lifetime(of: row, isShared: true).milliseconds)
+    }
     let remaining = lifetime.minus(age)
     guard remaining > 0 else {
-      if row.isFromTier { return forwarded(.stale, .stale) }
+      if row.isFromSharedCache { return forwarded(.stale, .stale) }
       return judgeStale(row, directives: directives, now: now, forwarded: forwarded)
     }
     guard directives.acceptsFreshness(remaining) else { return forwarded(.requestMinFresh, .request) }

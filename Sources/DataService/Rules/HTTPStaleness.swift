@@ -24,11 +24,11 @@ package enum HTTPStaleness {
 
   /// Whether the response forbids every use without validation once stale: by `must-revalidate`, by `no-cache`, or
   /// because an unsafe request has invalidated it (sections 5.2.2.2, 5.2.2.4 and 4.4). `proxy-revalidate` and
-  /// `s-maxage` apply to shared caches only, and so to a row of the tier.
+  /// `s-maxage` apply to shared caches only, and so to a row that came through one.
   package static func isForbidden(_ stored: StoredResponse) -> Bool {
     let control = CacheControl(fields: stored.fields)
     return control.mustRevalidate || control.noCache == .whole || stored.isInvalid
-      || stored.isFromTier && control.mustRevalidateShared
+      || stored.isFromSharedCache && control.mustRevalidateShared
   }
 
   /// Whether a stale response may be served at once because the caller's `max-stale` allows it (section 5.2.1.2).

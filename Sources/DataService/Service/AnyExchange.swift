@@ -34,8 +34,8 @@ protocol AnyExchange: AnyObject, Sendable {
   var prepared: PreparedRequest { get }
   /// The account's row id, if known.
   var accountID: Int64? { get }
-  /// The row of the tier that stands in for a stored one, once the tier has answered with one.
-  var tierRow: Box<StoredResponse>? { get }
+  /// Another machine's response that stands in for a stored one, once there is one.
+  var served: Box<StoredResponse>? { get }
   /// The failure of the last attempt, while another is waited for or under way.
   var trouble: DataServiceError? { get }
   /// Starts the work; called once.
@@ -43,10 +43,7 @@ protocol AnyExchange: AnyObject, Sendable {
   /// Adds a load; `false` if that load can no longer join the exchange.
   func join(_ waiter: ExchangeWaiter) -> Bool
   /// Removes a load. The last one to leave stops the exchange, unless a load has asked for it to fill the store.
-  /// A row of the tier that a load refuses is not stored. A load that has what it wants, and was not cancelled, is
-  /// satisfied.
-  func leave(
-    _ load: any AnyLoad, isSatisfied: Bool, finishingIntoStore: Bool, refusingTierRow: Bool)
+  func leave(_ load: any AnyLoad, finishingIntoStore: Bool)
   /// Ends the exchange at once with an error, for sign-out and closing.
   func stop(with error: DataServiceError)
   /// Ends its lease, now or once it has one: what it asked for has changed since, so that later exchanges, here
@@ -89,10 +86,10 @@ struct ExchangeWaiter: Sendable {
   /// The statuses that the load accepts; `nil` for all. Checked before ``decoder`` is asked.
   let acceptedStatuses: ClosedRange<Int>?
   /// What makes the load's value of an answer whose whole body is in memory, on another thread, before the row is
-  /// replaced, or the tier's is stored; `nil` where the load takes every body.
+  /// replaced, or a candidate is stored; `nil` where the load takes every body.
   let decoder: (@Sendable (Answer) -> @Sendable (Data) -> DecodedAnswer)?
-  /// Called with the row of the tier, before the origin is asked.
-  let tierAnswered: @Sendable (Box<StoredResponse>) -> Void
+  /// Called with another machine's response, before the origin is asked.
+  let serve: @Sendable (Box<StoredResponse>) -> Void
   /// Receives the body's progress; `nil` if the caller does not want it.
   let received: (@Sendable (DataService.TransferProgress) -> Void)?
   /// Called with the exchange's answer or failure.

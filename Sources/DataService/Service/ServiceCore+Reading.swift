@@ -112,8 +112,8 @@ extension ServiceCore {
     default: break
     }
     var explanation = Explain.explanation(of: subject, protect: protect)
-    if let terms = tierEngine?.terms {
-      switch shared(select(from: found, for: prepared), prepared, terms) {
+    if let upstream {
+      switch upstream.verdict(on: select(from: found, for: prepared), to: question(prepared)) {
       case .yes: explanation.isShared = true
       case .no(let reason):
         explanation.isShared = false
@@ -121,22 +121,6 @@ extension ServiceCore {
       }
     }
     return explanation
-  }
-
-  /// Whether an answer such as the stored one is shared; without one, whether the tier is asked for it. What a store
-  /// does not keep of an answer, as its cookies and the redirects to it, is left out.
-  private func shared(
-    _ row: StoredResponse?, _ prepared: PreparedRequest, _ terms: TierTerms
-  ) -> DataService.Shared {
-    let asked = asked(prepared)
-    guard let row else { return Sharing.verdict(asked, terms) }
-    if row.isUnconfirmed { return .no(.local) }
-    var answered = Sharing.Answered()
-    answered.status = row.status
-    answered.fields = row.fields
-    answered.wasPlainHTTP = row.responseURL?.hasPrefix("http:") ?? asked.isPlainHTTP
-    answered.length = row.body.length
-    return Sharing.verdict(asked, answered, terms)
   }
 }
 

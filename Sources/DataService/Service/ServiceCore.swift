@@ -2,7 +2,6 @@ internal import CacheStore
 internal import Dispatch
 internal import Guards
 internal import PlatformC
-internal import Synchronization
 
 /// The core that all loads of a service share: the store, the transport, the clock, and everything that is running.
 final class ServiceCore: Sendable {
@@ -19,17 +18,14 @@ final class ServiceCore: Sendable {
   let engine: Engine
   let door: StoreDoor
   let state: Guarded<ServiceState>
-  /// The fleet's second tier; `nil` where none is configured.
-  let tierEngine: (any SecondTier)?
-  /// Whether it has been given what it works with.
-  let isTierAttached = Atomic<Bool>(false)
+  /// What exchanges ask before the origin; `nil` where nothing is configured.
+  let upstream: (any Upstream)?
   /// Runs callers' decoders, which must not block the network thread.
   private let decoding = DispatchQueue(label: "cachefetch.decoding", attributes: .concurrent)
   let retryRule = RetryRule()
 
   init(configuration: DataService.Configuration, transport: (any Transport)?) {
     self.configuration = configuration
-    tierEngine = configuration.tier?.makeEngine()
     var stored = configuration.store
     if let timekeeper = configuration.timekeeper { stored.bootNow = { timekeeper.bootNanoseconds } }
     if let onWarning = configuration.onWarning {
@@ -65,6 +61,11 @@ final class ServiceCore: Sendable {
     #endif
     engine = Engine(thread: thread, now: timekeeper.bootNanoseconds)
     state = Guarded(ServiceState())
+    upstream = configuration.tier?.makeUpstream(
+      UpstreamHost(
+        thread: thread, timekeeper: timekeeper, store: store, secrets: configuration.secrets,
+        goodbye: configuration.timeouts.goodbye, trace: { configuration.onTrace?($0) },
+        warn: { configuration.onWarning?($0) }))
   }
 
   /// A keyed digest of a value that must never be written. If the key file is unavailable, the key lives as long as
@@ -172,9 +173,8 @@ final class ServiceCore: Sendable {
   /// Refuses loads from now on.
   func close(with error: DataServiceError) { state.withLock { $0.closed = error } }
 
-  /// Whether no load, exchange, maintenance or work with the tier is running. Loads are looked at first: what one leaves
-  /// behind it counts by then.
-  var isIdle: Bool { state.withLock { $0.isIdle } && engine.isIdle }
+  /// Whether nothing is under way. Loads are looked at first: what one leaves behind it counts by then.
+  var isIdle: Bool { state.withLock { $0.loads.isEmpty } && engine.isIdle && upstream?.isIdle ?? true }
 
   /// Sets a timer for what belongs to the network thread.
   func after(_ delay: Duration, _ action: @escaping @Sendable () -> Void) -> TimerHandle {
@@ -204,7 +204,7 @@ final class ServiceCore: Sendable {
     guard isTurn else { return }
     let task = Task(executorPreference: thread) {
       let isDue = await self.door.call { $0.takeMaintenanceTurn(at: now) }.value
-      if isRegular { _ = await self.door.call { _ in self.leaveTierCounts() } }
+      if isRegular, let upstream = self.upstream { _ = await self.door.call { _ in upstream.leaveCounts() } }
       if isDue == true {
         await self.store.performMaintenance(budget: .milliseconds(20))
       } else if isRegular {

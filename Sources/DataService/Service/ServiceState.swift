@@ -27,11 +27,6 @@ struct ServiceState {
   /// The names of the fields that are never stored.
   var secretFieldNames: FieldNames?
   var leaseText = LeaseTextMemory()
-  /// The work with the tier that no delivery waits for.
-  var tierTasks: [Int: FirstValue<Void>] = [:]
-  var lastTierTask = 0
-  /// What the tier has done and is not written beside the store yet.
-  var tierCounts = TierCounts()
 
   init() {}
 
@@ -39,8 +34,6 @@ struct ServiceState {
 
   mutating func remove(_ load: any AnyLoad) { loads.remove(load) }
 
-  /// Whether no load and no work with the tier is running.
-  var isIdle: Bool { loads.isEmpty && tierTasks.isEmpty }
 
   /// Records a store error. Returns whether it is not among those reported last.
   mutating func report(_ message: String) -> Bool {

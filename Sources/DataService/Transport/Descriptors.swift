@@ -38,7 +38,7 @@ enum Descriptors {
 
 extension DataServiceError {
   /// The failure to make something of libcurl's: by the descriptors where none are left, else as `message` says.
-  static func notMade(_ message: String) -> DataServiceError {
+  package static func notMade(_ message: String) -> DataServiceError {
     Descriptors.areUsedUp ? .tooManyOpenFiles : DataServiceError(.other, message)
   }
 

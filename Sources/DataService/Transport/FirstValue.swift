@@ -1,12 +1,15 @@
 internal import Guards
 
 /// Keeps the first value that is set; any number of tasks may wait for it.
-final class FirstValue<Value: Sendable>: Sendable {
+package final class FirstValue<Value: Sendable>: Sendable {
   private let state = Guarded(FirstValueState())
+
+  /// Without a value.
+  package init() {}
 
   /// Sets the value; all but the first call do nothing.
   /// - Returns: Whether this was the first call.
-  @discardableResult func set(_ value: Value) -> Bool {
+  @discardableResult package func set(_ value: Value) -> Bool {
     let box = Box(value)
     let waiting = state.withLock { state -> [UnsafeContinuation<Void, Never>]? in
       guard state.box == nil else { return nil }
@@ -20,10 +23,10 @@ final class FirstValue<Value: Sendable>: Sendable {
   }
 
   /// The value, or `nil` if none has been set.
-  var current: Value? { state.withLock { $0.box }.map(opened) }
+  package var current: Value? { state.withLock { $0.box }.map(opened) }
 
   /// Waits for the first value.
-  var value: Value {
+  package var value: Value {
     get async {
       while true {
         if let current { return current }

@@ -53,7 +53,7 @@ package final class NetworkThread: TaskExecutor {
   package func schedule(_ timer: TimerHandle, at instant: Int64) { core.schedule(timer, at: instant) }
 
   /// Makes `engine` wait for sockets in place of `poll(2)`. Called on the thread; a thread has one engine.
-  func attach(_ engine: any NetworkEngine) { core.attach(engine) }
+  package func attach(_ engine: any NetworkEngine) { core.attach(engine) }
 
   /// Detaches and closes the engine. Called on the thread.
   func detach(_ engine: any NetworkEngine) { core.detach(engine) }
@@ -336,7 +336,7 @@ final class NetworkThreadCore: @unchecked Sendable {
 /// Waits for sockets on a network thread, and advances their transfers.
 ///
 /// Every function is called on the thread and nowhere else.
-protocol NetworkEngine: AnyObject {
+package protocol NetworkEngine: AnyObject {
   /// Whether ``advance()`` has something to do before the next wait.
   var needsAdvance: Bool { get }
   /// Advances the transfers as far as possible without waiting.

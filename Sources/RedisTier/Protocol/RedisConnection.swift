@@ -3,7 +3,7 @@ internal import PlatformFoundation
 
 /// A connection to a server of the Redis protocol, made at the first call and made again when it has ended.
 ///
-/// Any number of calls may be under way; the server answers them in order. Accessed on the network thread only, which
+/// Any number of calls may be under way; the server answers them in order. Accessed on the tier's thread only, which
 /// justifies `@unchecked Sendable`.
 final class RedisConnection: @unchecked Sendable {
   /// Why a call has no replies.
@@ -59,7 +59,7 @@ final class RedisConnection: @unchecked Sendable {
 
   private let endpoint: RawEndpoint
   private let login: Login
-  private let transport: CurlTransport
+  private let engine: RawEngine
   private let thread: NetworkThread
   private let timekeeper: any Timekeeper
   private var raw: RawConnection?
@@ -76,12 +76,12 @@ final class RedisConnection: @unchecked Sendable {
   private var isClosed = false
 
   init(
-    to endpoint: RawEndpoint, as login: Login, over transport: CurlTransport,
-    on thread: NetworkThread, timekeeper: any Timekeeper
+    to endpoint: RawEndpoint, as login: Login, by engine: RawEngine, on thread: NetworkThread,
+    timekeeper: any Timekeeper
   ) {
     self.endpoint = endpoint
     self.login = login
-    self.transport = transport
+    self.engine = engine
     self.thread = thread
     self.timekeeper = timekeeper
   }
@@ -157,7 +157,7 @@ final class RedisConnection: @unchecked Sendable {
     skipped = 0
     hasAnswered = false
     isToBeLeft = false
-    let raw = RawConnection(to: endpoint, over: transport) { [weak self] event in
+    let raw = RawConnection(to: endpoint, by: engine, on: thread) { [weak self] event in
       self?.handle(event)
     }
     self.raw = raw

@@ -1,9 +1,13 @@
 internal import CacheStore
-package import DataService
+internal import DataService
 package import PlatformFoundation
 
 extension RedisTier {
   package func ask(_ question: TierQuestion) async -> TierReply {
+    await server.run { [self] in await reply(to: question) }
+  }
+
+  private func reply(to question: TierQuestion) async -> TierReply {
     do throws(TierServer.Silent) {
       return try await answer(to: question)
     } catch {
@@ -228,6 +232,10 @@ extension RedisTier {
   private static let patiences = 8
 
   package func body(of row: TierRow, for question: TierQuestion) async -> Data? {
+    await server.run { [self] in await wholeBody(of: row, for: question) }
+  }
+
+  private func wholeBody(of row: TierRow, for question: TierQuestion) async -> Data? {
     if let body = row.body { return body }
     guard row.length > 0, row.length <= terms.largestBody, let (link, host) = try? server.admit() else {
       return nil
@@ -287,6 +295,10 @@ extension RedisTier {
 // An origin's `Retry-After`, which the whole fleet obeys: until when it lasts, by the tier's clock.
 extension RedisTier {
   package func pause(_ milliseconds: Int64, _ question: TierQuestion) async {
+    await server.run { [self] in await tell(of: milliseconds, question) }
+  }
+
+  private func tell(of milliseconds: Int64, _ question: TierQuestion) async {
     guard !terms.isReadOnly, milliseconds > 0, !question.responder.isEmpty else { return }
     do throws(TierServer.Silent) {
       let (link, host) = try server.admit()

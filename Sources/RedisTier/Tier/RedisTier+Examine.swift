@@ -4,7 +4,9 @@ internal import PlatformFoundation
 extension RedisTier {
   /// Checks whether the files can be used, connects even if the tier is silent, and tries each command on a
   /// name that no other key has. It leaves nothing but a tombstone that expires within a second.
-  package func examine() async -> [TierFinding] {
+  package func examine() async -> [TierFinding] { await server.run { [self] in await findings() } }
+
+  private func findings() async -> [TierFinding] {
     let (link, host): (TierServer.Link, TierHost)
     do throws(TierServer.Silent) {
       (link, host) = try server.prepare()

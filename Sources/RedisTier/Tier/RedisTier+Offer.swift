@@ -1,5 +1,5 @@
 internal import CacheStore
-package import DataService
+internal import DataService
 internal import PlatformFoundation
 
 extension RedisTier {
@@ -11,19 +11,23 @@ extension RedisTier {
   private static let tombstoneLife = 3_600_000
 
   package func offer(_ offer: TierOffer) async -> TierOffered {
+    await server.run { [self] in await write(offer) }
+  }
+
+  private func write(_ offer: TierOffer) async -> TierOffered {
     if terms.isReadOnly { return .refused(because: "it is read only") }
     guard Int64(offer.body.count) <= terms.largestBody else {
       return .refused(because: "the body is too long")
     }
     guard offer.vary != "*" else { return .refused(because: "no other request matches the response") }
     do throws(TierServer.Silent) {
-      return try await write(offer)
+      return try await written(offer)
     } catch {
       return .refused(because: error.reason)
     }
   }
 
-  private func write(
+  private func written(
     _ offer: TierOffer
   ) async throws(TierServer.Silent) -> TierOffered {
     let (link, host) = try server.admit()
@@ -118,6 +122,10 @@ extension RedisTier {
   }
 
   package func invalidate(_ question: TierQuestion) async -> Bool {
+    await server.run { [self] in await removed(question) }
+  }
+
+  private func removed(_ question: TierQuestion) async -> Bool {
     if terms.isReadOnly { return false }
     do throws(TierServer.Silent) {
       let (link, host) = try server.admit()

@@ -2,7 +2,7 @@ public import DataService
 
 /// A second tier on a server of the Redis protocol.
 ///
-/// After ``attach(to:)`` everything happens on the service's network thread, which justifies `@unchecked Sendable`.
+/// Its calls come from the service's thread; what they do is done on the tier's own, which justifies `@unchecked Sendable`.
 package final class RedisTier: SecondTier, @unchecked Sendable {
   package let terms: TierTerms
   let server: TierServer
@@ -19,6 +19,10 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   package func close() { server.close() }
 
   package func signOut(_ account: String) async -> Bool {
+    await server.run { [self] in await removeKeys(of: account) }
+  }
+
+  private func removeKeys(of account: String) async -> Bool {
     accounts.forget(account)
     if terms.isReadOnly { return false }
     do throws(TierServer.Silent) {
@@ -36,6 +40,13 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
     } catch {
       return false
     }
+  }
+}
+
+extension RedisTier {
+  /// An engine for a URL as ``DataService/Tier/redis(_:)`` takes it.
+  package static func engine(_ url: String) throws(DataServiceError) -> any SecondTier {
+    RedisTier(try RedisAddress(url))
   }
 }
 

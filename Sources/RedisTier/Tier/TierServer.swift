@@ -4,9 +4,12 @@ internal import PlatformFoundation
 
 /// The server of a tier: the connections to it, whether it is asked, what it says and its time.
 ///
-/// After ``attach(to:)`` everything happens on the service's network thread, which justifies `@unchecked Sendable`.
+/// After ``attach(to:)`` everything happens on a thread of its own, which justifies `@unchecked Sendable`.
 final class TierServer: @unchecked Sendable {
   let address: RedisAddress
+  /// The thread of the connections, which starts with the first question.
+  let thread = NetworkThread()
+  private let engine = RawEngine()
   private(set) var host: TierHost?
   private var link: Link?
   private var linkFailure: (instant: Int64, text: String)?
@@ -54,18 +57,28 @@ final class TierServer: @unchecked Sendable {
 
   deinit {
     // A thread that has ended has closed the connections.
-    guard let host, let link, host.thread.isRunning else { return }
-    host.thread.perform { link.close() }
+    guard let link, thread.isRunning else { return }
+    thread.perform { link.close() }
   }
 
   func attach(to host: TierHost) { self.host = host }
 
+  /// Does something on the thread. A preference for it that a caller's task only takes on would begin elsewhere.
+  func run<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {
+    let task = Task(executorPreference: thread) { await work() }
+    return await withTaskCancellationHandler {
+      await task.value
+    } onCancel: {
+      task.cancel()
+    }
+  }
+
   func close() {
-    guard let host, host.thread.isRunning else {
+    guard thread.isRunning else {
       isClosed = true
       return
     }
-    host.thread.performHere { [self] in
+    thread.performHere { [self] in
       isClosed = true
       link?.close()
       link = nil
@@ -103,10 +116,9 @@ final class TierServer: @unchecked Sendable {
         try SecretFile.line(of: path)
       }
     }
-    let transport = transport(of: host)
     func connection() -> RedisConnection {
       RedisConnection(
-        to: address.endpoint, as: login, over: transport, on: host.thread, timekeeper: host.timekeeper)
+        to: address.endpoint, as: login, by: engine, on: thread, timekeeper: host.timekeeper)
     }
     return Link(keys: keys, connection: connection(), pieceConnection: connection())
   }
@@ -121,12 +133,6 @@ final class TierServer: @unchecked Sendable {
       warn(text, remedy: error.remedy)
       throw Silent(reason: text)
     }
-  }
-
-  /// The service's own transport if it is libcurl on this thread, which then waits for both.
-  private func transport(of host: TierHost) -> CurlTransport {
-    if let transport = host.transport as? CurlTransport, transport.isOn(host.thread) { return transport }
-    return CurlTransport(thread: host.thread, timekeeper: host.timekeeper)
   }
 
   // MARK: Silence

@@ -6,7 +6,7 @@ internal import RedisTier
 /// A tier whose URL is read at its first use. One that cannot be used is silent, with one warning: no load fails for
 /// it.
 final class DeferredTier: SecondTier {
-  typealias Make = @Sendable () throws(DataServiceError) -> DataService.Tier
+  typealias Make = @Sendable () throws(DataServiceError) -> any SecondTier
 
   private let source: String
   private let make: Make
@@ -25,7 +25,7 @@ final class DeferredTier: SecondTier {
     made.withLock { made in
       if let made { return made }
       let result: Result<any SecondTier, DataServiceError>
-      do throws(DataServiceError) { result = .success(try make().makeEngine()) } catch {
+      do throws(DataServiceError) { result = .success(try make()) } catch {
         result = .failure(error)
       }
       made = result
@@ -133,7 +133,7 @@ extension Arguments {
     guard let url = tierURL() else { return nil }
     let source = has(.tier) ? "--tier" : "$" + TierChoice.variable
     return DataService.Tier {
-      DeferredTier(source: source) { () throws(DataServiceError) in try .redis(url) }
+      DeferredTier(source: source) { () throws(DataServiceError) in try RedisTier.engine(url) }
     }
   }
 }

@@ -176,7 +176,7 @@ import Testing
 
     var waiter: ExchangeWaiter {
       ExchangeWaiter(
-        load: self, acceptedStatuses: nil, decoder: nil, tierAnswered: { _ in }, received: nil,
+        load: self, acceptedStatuses: nil, decoder: nil, serve: { _ in }, received: nil,
         answered: { [self] result in
           let text =
             switch result {

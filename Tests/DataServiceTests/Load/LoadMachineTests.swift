@@ -182,7 +182,7 @@ import TestTurns
 
   @Test func `the tier's row is the stored response where nothing is stored, and nothing where something is`()
   {
-    let found = Event.tierAnswered(.candidate(isYoung: true))
+    let found = Event.served(.candidate(isYoung: true))
     #expect(
       effects(
         .storedThenFresh,
@@ -210,8 +210,8 @@ import TestTurns
   }
 
   @Test func `the tier's row ends what wants no more than a stored response, and is fallen back to`() {
-    let young = Event.tierAnswered(.candidate(isYoung: true))
-    let old = Event.tierAnswered(.candidate(isYoung: false))
+    let young = Event.served(.candidate(isYoung: true))
+    let old = Event.served(.candidate(isYoung: false))
     let policy = FetchPolicy.storedElseFresh(maxAge: .seconds(1))
     #expect(
       effects(policy, [.storeAnswered(.nothing), young, .storedPrepared(true)])
@@ -229,14 +229,14 @@ import TestTurns
       effects(
         .http,
         [
-          .storeAnswered(.judged(.fetch, hasRow: false)), .tierAnswered(.judged(.reuse, hasRow: true)),
+          .storeAnswered(.judged(.fetch, hasRow: false)), .served(.judged(.reuse, hasRow: true)),
           .storedPrepared(true),
         ]) == [.startExchange, .prepareStored, .deliverStored, .end])
     #expect(
       effects(
         .http,
         [
-          .storeAnswered(.judged(.fetch, hasRow: false)), .tierAnswered(.judged(.validate, hasRow: true)),
+          .storeAnswered(.judged(.fetch, hasRow: false)), .served(.judged(.validate, hasRow: true)),
           .storedPrepared(true), .exchangeFinished(isFresh: true),
         ]) == [.startExchange, .prepareStored, .deliverFresh, .end])
   }
@@ -251,9 +251,9 @@ import TestTurns
       .storeAnswered(.nothing), .storeAnswered(.candidate(isYoung: true)),
       .storeAnswered(.candidate(isYoung: false)), .storedPrepared(true), .storedPrepared(false), .storeIsSlow,
       .storeIsTooLate, .exchangeFinished(isFresh: true), .exchangeFinished(isFresh: false), .deadlinePassed,
-      .cancelled, .stopped, .tierAnswered(.candidate(isYoung: true)),
-      .tierAnswered(.candidate(isYoung: false)),
-      .tierAnswered(.nothing),
+      .cancelled, .stopped, .served(.candidate(isYoung: true)),
+      .served(.candidate(isYoung: false)),
+      .served(.nothing),
     ]
     // Those that ask the origin whatever is stored.
     let asking: [FetchPolicy] = [

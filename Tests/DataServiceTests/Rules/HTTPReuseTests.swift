@@ -283,7 +283,9 @@ import TestTurns
       ("max-age=60, stale-while-revalidate=60", "", 60, .validate),
     ] as [(String, String, Int64, HTTPReuse.Action)] {
       let asked: HTTPFields = request.isEmpty ? [:] : Self.asking(request)
-      let decision = decide([Rule.row(id: -1, Self.with(control))], asked, after: after)
+      var row = Rule.row(Self.with(control))
+      row.isFromSharedCache = true
+      let decision = decide([row], asked, after: after)
       #expect(decision.action == action, "\(control); \(request); \(after)")
     }
   }

@@ -99,13 +99,14 @@ struct HTTPStalenessTests {
     }
   }
 
-  @Test("What forbids it to a shared cache alone counts in a row of the tier", arguments: [-1, 1] as [Int64])
-  func forbiddenInTier(id: Int64) {
+  @Test("What forbids it to a shared cache alone counts in a row of the tier", arguments: [true, false])
+  func forbiddenInTier(isShared: Bool) {
     for (control, isForbidden) in [
       ("max-age=5, proxy-revalidate", true), ("s-maxage=5", true), ("max-age=5", false), ("public", false),
     ] {
-      let row = Rule.row(id: id, ["Cache-Control": control])
-      #expect(HTTPStaleness.isForbidden(row) == (isForbidden && id == -1), "\(control)")
+      var row = Rule.row(["Cache-Control": control])
+      row.isFromSharedCache = isShared
+      #expect(HTTPStaleness.isForbidden(row) == (isForbidden && isShared), "\(control)")
     }
   }
 

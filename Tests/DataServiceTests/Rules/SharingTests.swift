@@ -1,4 +1,5 @@
 import CacheStore
+import RedisTier
 import Testing
 import TestTurns
 

@@ -2,6 +2,7 @@ import CacheStore
 import DataService
 import DataServiceTesting
 import PlatformFoundation
+import RedisTier
 import TestSupport
 
 /// One machine of a fleet: a store of its own, a service and a way to the origin.

@@ -6,6 +6,7 @@ import FixtureServer
 import PlatformFoundation
 import Synchronization
 import Testing
+import RedisTier
 import TestSupport
 import TestTurns
 

@@ -3,6 +3,7 @@ import DataService
 import DataServiceTesting
 import FixtureServer
 import PlatformFoundation
+import RedisTier
 import TestSupport
 import TestTurns
 import Testing

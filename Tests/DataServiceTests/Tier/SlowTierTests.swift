@@ -4,6 +4,7 @@ import DataServiceTesting
 import FixtureServer
 import PlatformFoundation
 import Synchronization
+import RedisTier
 import TestSupport
 import Testing
 import TestTurns

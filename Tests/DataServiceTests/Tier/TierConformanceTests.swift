@@ -2,6 +2,7 @@ import CacheStore
 import DataService
 import DataServiceTesting
 import PlatformFoundation
+import RedisTier
 import TestSupport
 import Testing
 import TestTurns

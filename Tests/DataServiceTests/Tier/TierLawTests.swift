@@ -4,6 +4,7 @@ import DataServiceTesting
 import FixtureServer
 import PlatformFoundation
 import Synchronization
+import RedisTier
 import TestSupport
 import Testing
 import TestTurns
@@ -83,7 +84,7 @@ import TestTurns
     await machine.fixture.traced("joining the same request")
     mayAnswer.open()
     #expect(await first == ["tier(old)", "fresh(new, changed)"])
-    #expect(await second.value == ["tier(old)", "fresh(new, changed)"])
+    #expect(await second.value == ["stored(old)", "fresh(new, changed)"])
     #expect(machine.requests.count == 1 && tier.questions.count == 2)
   }
 

@@ -26,18 +26,16 @@ final class Machine: Sendable {
 
   /// - Parameter wall: What its wall clock shows, in milliseconds since 1970, where that is not the server's time.
   init(
-    _ url: String, thread: NetworkThread = NetworkThread(), timekeeper: (any Timekeeper)? = nil,
-    mark: any TierSilenceMark = Mark(), wall: Int64? = nil
+    _ url: String, timekeeper: (any Timekeeper)? = nil, mark: any TierSilenceMark = Mark(), wall: Int64? = nil
   ) throws {
     let timekeeper = timekeeper ?? wall.map { VirtualClock(wallMilliseconds: $0) }
     if wall == nil { (timekeeper as? VirtualClock)?.set(Date()) }
     tier = RedisTier(try RedisAddress(url))
-    self.thread = thread
+    thread = tier.server.thread
     self.timekeeper = timekeeper ?? SystemTimekeeper(thread: thread)
     self.mark = mark
     tier.attach(
       to: TierHost(
-        thread: thread, transport: CurlTransport(thread: thread, timekeeper: self.timekeeper),
         timekeeper: self.timekeeper, silence: mark,
         trace: { [weak self] text in self?.traces.withLock { $0.append(text) } },
         warn: { [weak self] warning in self?.warnings.withLock { $0.append(warning) } }))
@@ -45,13 +43,13 @@ final class Machine: Sendable {
 
   deinit { tier.close() }
 
-  /// Runs something as a task of the service would.
+  /// Runs something on the tier's thread.
   func run<Value: Sendable>(_ body: @escaping @Sendable (RedisTier) async -> Value) async -> Value {
     let tier = tier
     return await Task(executorPreference: thread) { await body(tier) }.value
   }
 
-  func ask(_ question: TierQuestion) async -> TierReply { await run { await $0.ask(question) } }
+  func ask(_ question: TierQuestion) async -> TierReply { await tier.ask(question) }
 
   /// The ticket and row of an answer; `nil` where the tier is silent.
   func answer(_ question: TierQuestion) async -> (ticket: TierTicket, row: TierRow?)? {
@@ -60,10 +58,10 @@ final class Machine: Sendable {
   }
 
   func body(of row: TierRow, for question: TierQuestion) async -> Data? {
-    await run { await $0.body(of: row, for: question) }
+    await tier.body(of: row, for: question)
   }
 
-  func invalidate(_ question: TierQuestion) async -> Bool { await run { await $0.invalidate(question) } }
+  func invalidate(_ question: TierQuestion) async -> Bool { await tier.invalidate(question) }
 
   /// Offers a response with a ticket.
   func offer(
@@ -76,7 +74,7 @@ final class Machine: Sendable {
       started: StartMark(boot: timekeeper.bootID, nanoseconds: ticket.bootNanoseconds),
       requestedAt: now - 20, receivedAt: now)
     let offer = TierOffer(question: question, ticket: ticket, head: head, vary: vary, age: age, body: body)
-    return await run { await $0.offer(offer) }
+    return await tier.offer(offer)
   }
 
   /// Asks for a ticket and offers a response with it.

@@ -335,13 +335,11 @@ import Testing
     let fleet = try ScriptedFleet(server)
     let thread = NetworkThread()
     let timekeeper = SystemTimekeeper(thread: thread)
-    let transport = CurlTransport(thread: thread, timekeeper: timekeeper)
     func ask() async throws -> TierReply {
       let tier = RedisTier(try RedisAddress(fleet.url()))
       tier.attach(
         to: TierHost(
-          thread: thread, transport: transport, timekeeper: timekeeper, silence: Machine.Mark(),
-          trace: { _ in }, warn: { _ in }))
+          timekeeper: timekeeper, silence: Machine.Mark(), trace: { _ in }, warn: { _ in }))
       return await Task(executorPreference: thread) { await tier.ask(.page) }.value
     }
     let reply = try await ask()
@@ -350,7 +348,5 @@ import Testing
       return
     }
     await ended.wait()
-    // With it the connection would have ended anyway.
-    withExtendedLifetime(transport) {}
   }
 }

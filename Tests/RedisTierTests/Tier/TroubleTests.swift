@@ -402,19 +402,20 @@ import Testing
     #expect(await !machine.invalidate(.page))
   }
 
-  @Test func `a service without libcurl's transport has a connection of the tier's own`() async throws {
+  @Test func `a service's thread has a part in no connection of the tier`() async throws {
     let fleet = try await Fleet()
-    let tier = RedisTier(try RedisAddress(fleet.url()))
-    let thread = NetworkThread()
-    tier.attach(
-      to: TierHost(
-        thread: thread, transport: CurlTransport(), timekeeper: SystemTimekeeper(thread: thread),
-        silence: Machine.Mark(), trace: { _ in }, warn: { _ in }))
-    let reply = await Task(executorPreference: thread) { await tier.ask(.page) }.value
+    let machine = try Machine(fleet.url())
+    let (thread, tier) = (NetworkThread(), machine.tier)
+    let (reply, isBack) = await Task(executorPreference: thread) {
+      let reply = await tier.ask(.page)
+      return (reply, thread.isCurrent)
+    }.value
     guard case .answered = reply else {
       Issue.record("\(reply)")
       return
     }
-    tier.close()
+    #expect(isBack)
+    await thread.stop()
+    #expect(await machine.answer(.page) != nil)
   }
 }

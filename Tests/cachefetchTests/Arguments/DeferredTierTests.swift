@@ -1,4 +1,5 @@
 import DataService
+import RedisTier
 import Synchronization
 import TestSupport
 import Testing
@@ -17,7 +18,7 @@ import TestTurns
 
   @Test func `what it is told reaches its engine, and so does its end`() async {
     let fleet = FakeTier()
-    let tier = DeferredTier(source: "--tier") { fleet.machine() }
+    let tier = DeferredTier(source: "--tier") { fleet.engine() }
     #expect(await silence(of: tier) == "nobody has attached it")
     await tier.pause(5_000, Self.question)
     #expect(fleet.pauses == ["http://a.example": 5_000])
@@ -31,7 +32,7 @@ import TestTurns
 
   @Test func `what the service gives it reaches its engine, and a wrong URL is warned of`() async {
     let (fleet, ears) = (FakeTier(), Ears())
-    let tier = DeferredTier(source: "--tier") { fleet.machine() }
+    let tier = DeferredTier(source: "--tier") { fleet.engine() }
     tier.attach(to: ears.host())
     #expect(fleet.hosts == 1 && ears.warnings.isEmpty)
     #expect(await silence(of: tier) == nil)
@@ -73,10 +74,8 @@ private final class Ears: TierSilenceMark {
 
   /// A host that tells them.
   func host() -> TierHost {
-    let thread = NetworkThread()
-    return TierHost(
-      thread: thread, transport: CurlTransport(), timekeeper: SystemTimekeeper(thread: thread),
-      silence: self, trace: { _ in },
+    TierHost(
+      timekeeper: SystemTimekeeper(), silence: self, trace: { _ in },
       warn: { [self] warning in heard.withLock { $0.append(warning) } })
   }
 }

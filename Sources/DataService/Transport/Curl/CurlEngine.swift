@@ -23,11 +23,8 @@
     private var keptSockets: [Int32: ConnectionEnds] = [:]
     /// Known from the first exchange over TLS on.
     private var authorities: SystemAuthorities?
-    /// The connections without HTTP that wait on this thread.
-    private var connections: [any EngineConnection] = []
     /// Reused memory for the descriptors of one wait; empty between waits.
     private var descriptors: [curl_waitfd] = []
-    private var isAttached = false
     private var isClosed = false
     private(set) var needsAdvance = false
     /// The time at which this turn of libcurl began; 0 between turns.
@@ -57,30 +54,6 @@
       }
       startInTurn(exchange)
     }
-
-    /// Registers a connection without HTTP, so that the thread waits for it too.
-    /// - Throws: `closed`.
-    func adopt(_ connection: any EngineConnection, on thread: NetworkThread) throws(DataServiceError) {
-      // Added even if it fails: the next turn reports the failure to it.
-      connections.append(connection)
-      guard !isClosed else { throw DataServiceError(.closed, "the transport was closed") }
-      attach(to: thread)
-    }
-
-    /// libcurl, loaded where that has not been done.
-    /// - Throws: `libraryMissing`, or `other` where it cannot be initialised.
-    func loadedLibrary() throws(DataServiceError) -> CurlLibrary {
-      if let library { return library }
-      let library = try CurlLibrary.load(configuration.libraryName)
-      self.library = library
-      return library
-    }
-
-    /// Removes a connection without HTTP, so that the thread no longer waits for it.
-    func drop(_ connection: any EngineConnection) { connections.removeAll { $0 === connection } }
-
-    /// Requests a turn for a connection without HTTP.
-    func requestTurn() { needsAdvance = true }
 
     private func startInTurn(_ exchange: CurlExchange) {
       let isPrefetch = exchange.request.isPrefetch
@@ -112,7 +85,8 @@
     }
 
     private func open(on thread: NetworkThread) throws(DataServiceError) {
-      let library = try loadedLibrary()
+      let library = try CurlLibrary.load(configuration.libraryName)
+      self.library = library
       guard let multi = ccurl_multi_init(library.table) else {
         throw .notMade("libcurl could not be initialised")
       }
@@ -120,12 +94,6 @@
       _ = ccurl_multi_set_long(
         library.table, multi, CURLMOPT_MAXCONNECTS, max(8, configuration.exchanges.inAll * 2))
       self.multi = multi
-      attach(to: thread)
-    }
-
-    private func attach(to thread: NetworkThread) {
-      guard !isAttached else { return }
-      isAttached = true
       thread.attach(self)
     }
 
@@ -228,29 +196,20 @@
         if code != CURLM_OK { failAll(DataServiceError(.other, "libcurl failed: \(words(code))")) }
         startNext()
       }
-      // Listeners may open and close connections.
-      for connection in connections { connection.advance() }
     }
 
     func wait(wakeDescriptor descriptor: Int32, milliseconds: Int32) -> Bool {
-      if let library { stockUp(library) }
-      var milliseconds = milliseconds
+      guard let library, let multi else { return false }
+      stockUp(library)
       var waited = descriptors
       descriptors = []
       if descriptor >= 0 {
         waited.append(curl_waitfd(fd: descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0))
       }
-      for connection in connections { milliseconds = min(milliseconds, connection.await(in: &waited)) }
       ccurl_thread_rest()
-      if let library, let multi {
-        _ = ccurl_multi_wait(library.table, multi, &waited, UInt32(waited.count), milliseconds)
-      } else {
-        ccurl_wait(&waited, UInt32(waited.count), milliseconds)
-      }
+      _ = ccurl_multi_wait(library.table, multi, &waited, UInt32(waited.count), milliseconds)
       ccurl_thread_resume()
       let isSignalled = descriptor >= 0 && waited[0].revents != 0
-      let isExplained = waited.contains { $0.revents != 0 }
-      for connection in connections { connection.note(waited, isExplained: isExplained) }
       waited.removeAll(keepingCapacity: true)
       descriptors = waited
       needsAdvance = true
@@ -259,9 +218,7 @@
 
     func close() {
       isClosed = true
-      let closed = DataServiceError(.closed, "the transport was closed")
-      failAll(closed)
-      for connection in connections { connection.end(closed) }
+      failAll(DataServiceError(.closed, "the transport was closed"))
       spares = []
       retired = []
       if let library, let multi { _ = ccurl_multi_cleanup(library.table, multi) }

@@ -1,12 +1,12 @@
 #if os(Linux) && !PORTABLE
-  internal import CCurl
+  package import CCurl
   internal import Guards
   internal import PlatformC
 
   /// A libcurl that has been loaded. One for each file name and process; never unloaded.
-  final class CurlLibrary: Sendable {
-    // Points to a table that is written once, before other threads can see it.
-    nonisolated(unsafe) let table: OpaquePointer
+  package final class CurlLibrary: Sendable {
+    /// The functions. Points to a table that is written once, before other threads can see it.
+    package nonisolated(unsafe) let table: OpaquePointer
     /// The version, such as `7.88.1`.
     let version: String
     /// Whether an easy handle may carry another exchange after its first.
@@ -25,7 +25,7 @@
     }
 
     /// - Throws: `other` where libcurl does not take an option.
-    func check(_ code: CURLcode) throws(DataServiceError) {
+    package func check(_ code: CURLcode) throws(DataServiceError) {
       guard code != CURLE_OK else { return }
       let text = ccurl_easy_strerror(table, code).map { String(cString: $0) } ?? ""
       throw DataServiceError(
@@ -37,7 +37,7 @@
 
     /// Loads libcurl, or returns it if already loaded. The first load takes about 6 ms; after a failure, the next
     /// call tries again.
-    static func load(_ name: String) throws(DataServiceError) -> CurlLibrary {
+    package static func load(_ name: String) throws(DataServiceError) -> CurlLibrary {
       let result: Result<CurlLibrary, DataServiceError> = loaded.withLock { loaded in
         if let library = loaded[name] { return .success(library) }
         let result = open(name)

@@ -36,9 +36,6 @@
       thread.perform { [thread, engine] in thread.detach(engine) }
     }
 
-    /// Whether its transfers are on that thread.
-    package func isOn(_ thread: NetworkThread) -> Bool { self.thread === thread }
-
     /// Records that the engine is attached, so that `deinit` detaches it.
     func noteUse() { wasUsed.store(true, ordering: .relaxed) }
 

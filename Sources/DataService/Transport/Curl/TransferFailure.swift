@@ -1,6 +1,6 @@
 #if os(Linux) && !PORTABLE
   internal import CacheStore
-  internal import CCurl
+  package import CCurl
   import PlatformC
 
   /// libcurl's report of a failed transfer, as a value, so that its translation is a pure function.
@@ -313,6 +313,34 @@
     fileprivate func replacingPlaceholder(with text: String) -> String {
       guard let at = firstIndex(of: "%"), self[at...].hasPrefix("%@") else { return self }
       return self[..<at] + text + self[index(at, offsetBy: 2)...]
+    }
+  }
+
+  /// What libcurl says of a connection that it could not make.
+  package struct CurlReport {
+    let code: CURLcode
+    let text: String
+    let verifyResult: Int
+
+    /// A report with libcurl's words, and OpenSSL's verdict on the peer's certificate.
+    package init(code: CURLcode, text: String, verifyResult: Int) {
+      (self.code, self.text, self.verifyResult) = (code, text, verifyResult)
+    }
+  }
+
+  extension DataServiceError {
+    /// Why a connection without HTTP could not be made: the system's error, and libcurl's report where it was libcurl's.
+    package static func unconnected(
+      _ osError: Int32, host: String, port: Int, unixSocket: String?, of report: CurlReport? = nil
+    ) -> DataServiceError {
+      var failure = TransferFailure(
+        code: report?.code ?? CURLE_COULDNT_CONNECT, text: report?.text ?? "", osError: osError,
+        verifyResult: report?.verifyResult ?? 0, host: host, port: port, usedProxy: false,
+        unixSocket: unixSocket)
+      guard let report else { return failure.connectError { NetworkState.hasRoute } }
+      failure.areDescriptorsUsedUp =
+        TransferFailure.mayBeOfDescriptors(report.code) && Descriptors.areUsedUp
+      return failure.error { NetworkState.hasRoute }
     }
   }
 #endif

@@ -1,18 +1,6 @@
 package import CacheStore
+package import DataService
 package import PlatformFoundation
-
-extension DataService {
-  /// A fleet's shared second tier. Its engine's product makes one: `RedisTier` has `Tier.redis(_:)`.
-  ///
-  /// Several services may be given the same one: each has an engine and connections of its own.
-  public struct Tier: Sendable {
-    /// Makes the engine that answers for it in one service. Opens nothing.
-    package let makeEngine: @Sendable () -> any SecondTier
-
-    /// A tier whose engines are made so.
-    package init(makeEngine: @escaping @Sendable () -> any SecondTier) { self.makeEngine = makeEngine }
-  }
-}
 
 /// A second tier as exchanges use it: a store of last good responses that the fleet shares.
 ///
@@ -79,10 +67,6 @@ package struct TierTerms: Sendable, Equatable {
 
 /// What a service gives its tier to work with.
 package struct TierHost: Sendable {
-  /// The service's network thread, on which the tier's connection is.
-  package var thread: NetworkThread
-  /// The service's transport, whose libcurl the connection uses where it is a `CurlTransport`.
-  package var transport: any Transport
   /// The service's clock.
   package var timekeeper: any Timekeeper
   /// The instant before which no process on this machine asks the tier.
@@ -94,11 +78,9 @@ package struct TierHost: Sendable {
 
   /// Makes a host.
   package init(
-    thread: NetworkThread, transport: any Transport, timekeeper: any Timekeeper, silence: any TierSilenceMark,
-    trace: @escaping @Sendable (String) -> Void, warn: @escaping @Sendable (DataService.Warning) -> Void
+    timekeeper: any Timekeeper, silence: any TierSilenceMark, trace: @escaping @Sendable (String) -> Void,
+    warn: @escaping @Sendable (DataService.Warning) -> Void
   ) {
-    self.thread = thread
-    self.transport = transport
     self.timekeeper = timekeeper
     self.silence = silence
     self.trace = trace
@@ -250,44 +232,4 @@ package enum TierOffered: Sendable, Equatable {
   case superseded
   /// The tier did not store it: it is silent, full, or may not be written.
   case refused(because: String)
-}
-
-/// One finding about the tier, for the check of a store.
-package struct TierFinding: Sendable, Equatable {
-  /// Whether it is as it should be.
-  package var isFine: Bool
-  /// What was looked at, in a few words.
-  package var subject: String
-  /// What was found, and what to do about it.
-  package var text: String
-
-  /// Makes a finding.
-  package init(isFine: Bool, subject: String, text: String) {
-    self.isFine = isFine
-    self.subject = subject
-    self.text = text
-  }
-}
-
-extension StoredResponse {
-  /// The identifier of a row that is in the tier and not in the local store, where the first is 1.
-  private static let tierID: Int64 = -1
-
-  /// Whether the row came from the tier and is not in the local store yet.
-  var isFromTier: Bool { id == Self.tierID }
-
-  /// A row of the tier in the terms of the local store, with its whole body in memory.
-  ///
-  /// The head's `receivedAt` already accounts for the row's age when it was offered, so `Age` and the
-  /// exchange's delay must not be added again.
-  ///
-  /// - Parameter variant: The request's fields that `Vary` names, in the format of the `variant` column.
-  init(_ row: TierRow, body: Data, variant: String) {
-    var head = row.head
-    head.fields.remove("Age")
-    head.requestedAt = head.receivedAt
-    self.init(
-      id: Self.tierID, accountID: 0, variant: variant, vary: row.vary, head: head,
-      body: Body(id: Self.tierID, length: row.length, firstChunk: body, checksum: row.checksum))
-  }
 }

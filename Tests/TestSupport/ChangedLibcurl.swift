@@ -1,13 +1,11 @@
-import PlatformC
-import TestSupport
-import Testing
+internal import PlatformC
 
 /// A libcurl in a file of its own that does as the installed one, which it calls, but for what a test changes:
 /// what it refuses, and the version that it claims. It counts what is made and freed. No installed libcurl refuses an
 /// option that it knows, so only this one shows whether a refusal is reported.
-final class ChangedLibcurl: @unchecked Sendable {
+package final class ChangedLibcurl: @unchecked Sendable {
   /// What can be changed or read.
-  enum Number: Int32 {
+  package enum Number: Int32, Sendable {
     /// The option that is refused, counted from 1 on the handle that is made next; 0 for none.
     case refusedSetting
     /// How many options have been set on that handle.
@@ -25,29 +23,33 @@ final class ChangedLibcurl: @unchecked Sendable {
     case lists, handles, multis
   }
 
-  static let isPossible = access("/usr/bin/cc", X_OK) == 0
+  package static let isPossible = access("/usr/bin/cc", X_OK) == 0
+
+  /// Why none could be made.
+  private struct Failure: Error { let words: String }
 
   /// The library's file.
-  let path: String
+  package let path: String
   private let folder: TemporaryFolder
   private let change: @convention(c) (Int32, Int) -> Void
   private let number: @convention(c) (Int32) -> Int
   private let optionValue: @convention(c) (UInt32) -> Int
 
   /// Makes one that changes nothing but its version.
-  init(version: Int = 0) async throws {
+  package init(version: Int = 0) async throws {
     folder = try TemporaryFolder()
     let source = try folder.write(Self.source, to: "libcurl.c")
     path = folder.file("libcurl.so")
     let made = try await ChildProcess.run(
       "/usr/bin/cc",
       ["-shared", "-fPIC", "-o", path, source, "-Wl,--no-as-needed", "-l:libcurl.so.4", "-ldl"])
-    try #require(made.exit == .status(0), "\(made.errorText)")
+    guard made.exit == .status(0) else { throw Failure(words: made.errorText) }
     let opened: UnsafeMutableRawPointer? = dlopen(path, RTLD_LAZY)
-    let library = try #require(opened)
+    guard let library = opened else { throw Failure(words: "it cannot be loaded") }
     func address(_ name: String) throws -> UnsafeMutableRawPointer {
       let found: UnsafeMutableRawPointer? = dlsym(library, name)
-      return try #require(found, "\(name)")
+      guard let found else { throw Failure(words: name) }
+      return found
     }
     change = unsafeBitCast(try address("changed_set"), to: (@convention(c) (Int32, Int) -> Void).self)
     number = unsafeBitCast(try address("changed_number"), to: (@convention(c) (Int32) -> Int).self)
@@ -55,14 +57,14 @@ final class ChangedLibcurl: @unchecked Sendable {
     self[.version] = version
   }
 
-  subscript(number: Number) -> Int {
+  package subscript(number: Number) -> Int {
     get { self.number(number.rawValue) }
     set { change(number.rawValue, newValue) }
   }
 
   /// The number last set for an option, on the handle that was made first since ``Number/refusedSetting`` was
   /// set; -1 for none.
-  func value(of option: UInt32) -> Int { optionValue(option) }
+  package func value(of option: UInt32) -> Int { optionValue(option) }
 
   private static let source = """
     #define _GNU_SOURCE

@@ -1,4 +1,5 @@
 package import CacheStore
+package import DataService
 
 /// Decides what machines share through a second tier: what RFC 9111 lets a shared cache store, and less.
 ///
@@ -119,7 +120,8 @@ extension CacheControl {
 extension ConnectionOptions {
   /// Whether every machine would get the same answer with these options.
   fileprivate var isOfEveryMachine: Bool {
-    !isInsecure && unixSocket == nil && resolutions.isEmpty && (isMachineTrust || !namesAuthorities)
+    !isInsecure && unixSocket == nil && resolutions.isEmpty
+      && (isMachineTrust || certificateAuthorityFile == nil && certificateAuthorityFolder == nil)
       && clientCertificateFile == nil && clientKeyFile == nil
   }
 }

@@ -1,13 +1,13 @@
-import Foundation
-import Synchronization
+internal import Foundation
+internal import Synchronization
 
 /// A listening socket that accepts connections and never says anything.
-final class SilentListener: Sendable {
-  let port: UInt16
+package final class SilentListener: Sendable {
+  package let port: UInt16
   private let descriptor: Int32
   private let accepted = Mutex<[Int32]>([])
 
-  init() throws {
+  package init() throws {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -31,7 +31,7 @@ final class SilentListener: Sendable {
   }
 
   /// Accepts every client from now on, and closes the connection once it has said something and got `answer`.
-  func hangUpOnEveryone(after answer: String = "") {
+  package func hangUpOnEveryone(after answer: String = "") {
     // The thread has a descriptor of its own. The number of one that is closed under it may be another test's
     // listener next, whose clients it would take.
     let listener = dup(descriptor)
@@ -47,7 +47,7 @@ final class SilentListener: Sendable {
   }
 
   /// Returns when a client has connected and sent something.
-  func waitForConnection() async {
+  package func waitForConnection() async {
     await withCheckedContinuation { continuation in
       Thread.detachNewThread { [self] in
         let connection = accept(descriptor, nil, nil)

@@ -1,24 +1,21 @@
 import CCurl
-import CacheStore
+import DataService
 import FixtureServer
 import Foundation
 import TestSupport
 import Testing
 import TestTurns
 
-@testable import DataService
+@testable import RedisTier
 
 @Suite("A connection without HTTP: libcurl's options", .inTurn) struct RawHandleTests {
   /// How a connection ends that cannot be made.
   private static func ending(of endpoint: RawEndpoint, by libcurl: ChangedLibcurl) async -> DataServiceError {
     let thread = NetworkThread()
-    var configuration = CurlConfiguration()
-    configuration.libraryName = libcurl.path
-    let transport = CurlTransport(
-      configuration: configuration, thread: thread, timekeeper: SystemTimekeeper(thread: thread))
+    let engine = RawEngine(libraryName: libcurl.path)
     let error: DataServiceError = await withCheckedContinuation { continuation in
       thread.perform {
-        let connection = RawConnection(to: endpoint, over: transport) { event in
+        let connection = RawConnection(to: endpoint, by: engine, on: thread) { event in
           if case .ended(let reason) = event { continuation.resume(returning: reason) }
         }
         connection.open()

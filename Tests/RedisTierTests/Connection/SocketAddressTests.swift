@@ -2,7 +2,7 @@ import PlatformC
 import Testing
 import TestTurns
 
-@testable import DataService
+@testable import RedisTier
 
 @Suite("Addresses that nobody has to look up", .inTurn) struct SocketAddressTests {
   @Test func `an address written out is known, and so is the name of this machine`() {
