@@ -652,7 +652,9 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
   /// Uses another machine's response as the stored one if there is room for it: judged and decoded like a stored row.
   /// - Returns: The event of it; `nil` where there is no row, or no room.
   private func takeServed() -> LoadMachine.Event? {
-    guard let served, machine.hasRoomForServed, let judged = plan.judged(served: served.value) else { return nil }
+    guard let served, machine.hasRoomForServed, let judged = plan.judged(served: served.value) else {
+      return nil
+    }
     self.served = nil
     (row, forward) = (served, judged.forward)
     (storeError, isRowUnusable) = (nil, false)

@@ -34,7 +34,6 @@ struct ServiceState {
 
   mutating func remove(_ load: any AnyLoad) { loads.remove(load) }
 
-
   /// Records a store error. Returns whether it is not among those reported last.
   mutating func report(_ message: String) -> Bool {
     guard !reported.contains(message) else { return false }

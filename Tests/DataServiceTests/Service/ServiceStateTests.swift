@@ -52,6 +52,3 @@ import TestTurns
     await thread.stop()
   }
 }
-    #expect(state.isIdle)
-  }
-}
