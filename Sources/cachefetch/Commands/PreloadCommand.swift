@@ -29,8 +29,7 @@ struct PreloadCommand {
     failsOnStatus = arguments.has(.fail)
     isStaleFine = arguments.has(.staleOK)
     report = PreloadReport(plan, isJSON: arguments.has(.json), diagnostics: diagnostics)
-    service = .forCommand(
-      arguments, diagnostics: diagnostics, exchanges: Self.limits(plan.parallelism, arguments))
+    service = .forCommand(arguments, diagnostics, exchanges: Self.limits(plan.parallelism, arguments))
   }
 
   /// `--parallel`, or the plan, may raise the limits on exchanges.
@@ -57,19 +56,18 @@ struct PreloadCommand {
         mailbox.post(event)
       }
     }
-    let loadStarter = LoadStarter(service: service)
     do throws(OutputError) {
       let outcome = try follow(preload, mailbox)
       let found = remains.found(of: outcome, marks: true)
       let evicted = remains.evicted(of: outcome)
       let removed = remains.removed(of: outcome)
-      _ = loadStarter.close(.seconds(10))
+      service.close(within: .seconds(10))
       try report.sumUp(outcome, found: found, evicted: evicted)
       return .combined([status(of: outcome, found)] + (evicted.union(removed).isEmpty ? [] : [.nothing]))
     } catch {
       report.clear()
       preload.cancel()
-      return loadStarter.stop(after: error, diagnostics)
+      return service.stop(after: error, diagnostics)
     }
   }
 
