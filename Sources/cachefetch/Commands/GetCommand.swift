@@ -106,10 +106,11 @@ final class GetCommand {
 
   private func noteUnwritten(_ index: Int) {
     guard case .fresh = states[index].outcome.end else { return }
-    diagnostics.say(
-      "\(plan.lines[index].url): the response is not stored: "
-        + "the store did not take it within \(LoadReader.writing.milliseconds / 1_000) s")
+    let limit = LoadReader.writing.milliseconds / 1_000
+    say("the response is not stored: the store did not take it within \(limit) s", of: index)
   }
+
+  private func say(_ text: String, of index: Int) { diagnostics.say("\(plan.lines[index].url): \(text)") }
 
   private func beginNext() {
     let index = next
@@ -124,23 +125,17 @@ final class GetCommand {
 
   private func handle(_ event: LoadReader.Event) throws(OutputError) {
     switch event {
-    case .delivery(let index, let delivery): try handle(delivery, of: index)
     case .ended(let index): try end(index)
-    }
-  }
-
-  private func handle(_ delivery: Delivery, of index: Int) throws(OutputError) {
-    switch delivery {
-    case .stored(let response):
+    case .delivery(let index, .stored(let response)):
       states[index].outcome.storedStatus = response.status
       states[index].stored = response.head
       states[index].transfer?.take(response.head, "stored")
-      try takeStored(response, delivery, of: index)
-    case .fresh(let response, let change):
+      try takeStored(response, of: index)
+    case .delivery(let index, .fresh(let response, let change)):
       states[index].outcome.end = .fresh(status: response.status)
       states[index].transfer?.take(response.head, "fresh")
-      try takeFresh(response, change, delivery, of: index)
-    case .failure(let failure, let lastKnown):
+      try takeFresh(response, change, of: index)
+    case .delivery(let index, .failure(let failure, let lastKnown)):
       let error = advised(failure)
       let isStore = [.store, .corrupt, .closed].contains(error.kind)
       states[index].outcome.end = .failure(
@@ -161,16 +156,17 @@ final class GetCommand {
       .notStored, error.message, hint: "there is no store at \(shown): name one that is there with --store")
   }
 
-  private func takeStored(_ response: Response, _ delivery: Delivery, of index: Int) throws(OutputError) {
+  private func takeStored(_ response: Response, of index: Int) throws(OutputError) {
     let verdict = PrintRule.stored(plan.print, mayBecomeFresh: plan.policy == .storedThenFresh)
     if verdict == .hold { states[index].held = response }
-    if verdict == .print, !leavesOut(response) { try show(delivery, response, of: index) }
+    if verdict == .print, !leavesOut(response) { try show(.stored(response), response, of: index) }
     noteWithheld(response, isStored: true, of: index)
   }
 
   private func takeFresh(
-    _ response: Response, _ change: DataService.Change, _ delivery: Delivery, of index: Int
+    _ response: Response, _ change: DataService.Change, of index: Int
   ) throws(OutputError) {
+    let delivery = Delivery.fresh(response, change)
     let verdict = PrintRule.fresh(
       plan.print, change, isRecord: plan.form.isJSON || plan.form.isHeadOnly,
       wasStoredPrinted: states[index].wasStoredPrinted)
@@ -228,9 +224,10 @@ final class GetCommand {
       try reader.stored(request) == nil
     else { return }
     let options = [request.isPinned ? "--pin" : nil, request.tags.isEmpty ? nil : "--tag"].compactMap { $0 }
-    diagnostics.say(
-      "\(plan.lines[index].url): the fresh response is not stored (\(Words.unkept(reason))), so that "
-        + "\(options.joined(separator: " and ")) \(options.count == 1 ? "has" : "have") no effect on it")
+    say(
+      "the fresh response is not stored (\(Words.unkept(reason))), so that "
+        + "\(options.joined(separator: " and ")) \(options.count == 1 ? "has" : "have") no effect on it",
+      of: index)
   }
 
   private func takeFailure(_ error: DataServiceError, _ delivery: Delivery, of index: Int) throws(OutputError)
@@ -269,8 +266,7 @@ final class GetCommand {
     var any = plan.requests[index]
     any.maxStale = nil
     guard let old = try reader.stored(any) else { return }
-    diagnostics.say(
-      "\(plan.lines[index].url): what is stored is from \(Words.age(old.age)), older than --max-stale allows")
+    say("what is stored is from \(Words.age(old.age)), older than --max-stale allows", of: index)
   }
 
   /// The load has ended, so the held delivery is the newest.
@@ -314,7 +310,6 @@ final class GetCommand {
 
   /// Reports that a delivered body was not printed, and why.
   private func noteWithheld(_ response: Response, isStored: Bool, of index: Int) {
-    let line = plan.lines[index]
     let status = response.head.statusText
     let answer =
       isStored
@@ -326,14 +321,14 @@ final class GetCommand {
       let content =
         printer.wasFileWritten
         ? "has the stored response" : InputFile.isThere(name) ? "is left as it is" : "is not written"
-      diagnostics.say("\(line.url): \(answer); “\(name)” \(content)")
+      say("\(answer); “\(name)” \(content)", of: index)
     } else if printer.withholds(response) {
       states[index].outcome.leavesFile = true
-      diagnostics.say(
-        "\(line.url): \(answer); \(hasStoredShown(index) ? "the stored response is printed instead" : "its body is not printed")"
-      )
+      let body =
+        hasStoredShown(index) ? "the stored response is printed instead" : "its body is not printed"
+      say("\(answer); \(body)", of: index)
     } else if plan.form.failsOnStatus, response.status >= 400 {
-      diagnostics.say("\(line.url): \(answer)")
+      say(answer, of: index)
     } else if !isStored {
       states[index].outcome.leavesFile = false
     }
@@ -344,15 +339,12 @@ final class GetCommand {
     if case .failure = states[index].outcome.end { return }
     switch plan.print {
     case .fresh:
-      diagnostics.say(
-        "\(plan.lines[index].url): the stored response was enough, so that --print fresh printed nothing")
+      say("the stored response was enough, so that --print fresh printed nothing", of: index)
     case .stored:
-      diagnostics.say(
-        "\(plan.lines[index].url): no stored response was delivered, so that --print stored printed nothing")
+      say("no stored response was delivered, so that --print stored printed nothing", of: index)
     case .changed:
       if case .fresh = states[index].outcome.end { break }
-      diagnostics.say(
-        "\(plan.lines[index].url): no fresh response was wanted, so that --print changed printed nothing")
+      say("no fresh response was wanted, so that --print changed printed nothing", of: index)
     case .both, .last, .none: break
     }
   }

@@ -6,8 +6,8 @@ internal import Synchronization
 /// brought is still printed (law 9).
 ///
 /// The main thread looks up what is stored itself. On the store's reading queue a start takes 300 µs longer, and on a
-/// thread of its own 100 µs of processor time, whether or not the disk is slow. If a disk or file server then never answers, the
-/// system call cannot be interrupted: only another thread can go on, and it must end the process itself.
+/// thread of its own, on a busy machine, 100 µs more of the processor. If the disk or file server then does not answer,
+/// the system call cannot be interrupted: only another thread can go on, and it ends the process itself.
 // @unchecked: `goOn` is set before the first load begins, and used by the thread that takes over.
 final class StandIn: @unchecked Sendable {
   /// Continues the work, and ends the process; `nil` where another thread cannot.

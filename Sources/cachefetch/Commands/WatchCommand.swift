@@ -104,20 +104,15 @@ final class WatchCommand {
     states[index].status = response.status
     if change != .unchanged || states[index].baseline == nil { states[index].baseline = body }
     let recovered = takeRecovery(of: index)
-    if let oldStatus, isOtherStatus {
-      diagnostics.say("\(plan.lines[index].url): status \(oldStatus) → \(response.status)")
-    }
+    if let oldStatus, isOtherStatus { say("status \(oldStatus) → \(response.status)", of: index) }
     let isFailure = plan.form.failsOnStatus && response.status >= 400
-    if oldStatus == nil, response.status >= 400, !isFailure {
-      diagnostics.say("\(plan.lines[index].url): answered \(response.head.statusText)")
-    }
+    let answered = "answered \(response.head.statusText)"
+    if oldStatus == nil, response.status >= 400, !isFailure { say(answered, of: index) }
     if change == .changed || plan.form.isJSON && (isOtherStatus || recovered || isFailure) {
       try show(response, change, body, of: index)
     }
     if isFailure || plan.endsAtChange && (change == .changed || isOtherStatus) {
-      if isFailure, !isOtherStatus {
-        diagnostics.say("\(plan.lines[index].url): answered \(response.head.statusText)")
-      }
+      if isFailure, !isOtherStatus { say(answered, of: index) }
       states[index].outcome.end = .fresh(status: response.status)
       // The state of the other URLs does not count: the awaited change has happened.
       for other in states.indices where other != index { states[other].outcome.end = .fresh(status: 200) }
@@ -142,10 +137,11 @@ final class WatchCommand {
     guard let failure = states[index].failure else { return false }
     states[index].failure = nil
     let seconds = failure.since.duration(to: .now).components.seconds
-    diagnostics.say(
-      "\(plan.lines[index].url): answers again, after \(Words.span(seconds: max(1, seconds)))")
+    say("answers again, after \(Words.span(seconds: max(1, seconds)))", of: index)
     return true
   }
+
+  private func say(_ text: String, of index: Int) { diagnostics.say("\(plan.lines[index].url): \(text)") }
 
   private func show(
     _ response: Response, _ change: DataService.Change, _ body: Data?, of index: Int
