@@ -170,14 +170,17 @@ private struct PreloadRemains {
 
   /// The names of those that the run has stored, and that are no longer there.
   func evicted(of outcome: LaunchOutcome) -> Set<String> {
-    let kept = service.store.hasEvicted ? outcome.steps.filter { $0.kept == .yes } : []
-    return Set(kept.map(\.name)).subtracting(stored(of: kept, marks: false) ?? Set(kept.map(\.name)))
+    service.store.hasEvicted ? gone(of: outcome.steps.filter { $0.kept == .yes }) : []
   }
 
   /// The names of those that a removal came before, so that the store has neither this response nor another.
   func removed(of outcome: LaunchOutcome) -> Set<String> {
-    let passed = outcome.steps.filter { $0.kept == .no(.superseded) }
-    return Set(passed.map(\.name)).subtracting(stored(of: passed, marks: false) ?? Set(passed.map(\.name)))
+    gone(of: outcome.steps.filter { $0.kept == .no(.superseded) })
+  }
+
+  private func gone(of steps: [LaunchOutcome.Step]) -> Set<String> {
+    let names = Set(steps.map(\.name))
+    return names.subtracting(stored(of: steps, marks: false) ?? names)
   }
 
   private func stored(of steps: [LaunchOutcome.Step], marks: Bool) -> Set<String>? {
