@@ -82,6 +82,8 @@ final class Fleet: Upstream {
 
   func turn(_ question: UpstreamQuestion, until deadline: Int64) async -> UpstreamTurn {
     var mine = Turn(asked: asked(question))
+    // Given what it works with first: one that cannot be used says so here.
+    let tier = attached
     // A load that wants nothing older cannot use a row of the tier, and must not wait for a ticket.
     if !question.mayFollow {
       mine.unshared = .policy
@@ -95,7 +97,7 @@ final class Fleet: Upstream {
     let question = tierQuestion(question)
     mine.question = question
     count(TierCounts(asked: 1))
-    switch await attached.ask(question) {
+    switch await tier.ask(question) {
     case .silent(let reason):
       host.trace("the tier is silent: \(reason)")
       count(TierCounts(silent: 1))

@@ -28,24 +28,22 @@ struct Arguments: Sendable {
 
   /// The duration of an option.
   func duration(_ name: OptionName) -> Duration? {
-    for option in options.reversed() where option.name == name {
-      if case .duration(let duration) = option.value { return duration }
-    }
-    return nil
+    last(name) { if case .duration(let duration) = $0 { duration } else { nil } }
   }
 
   /// The size of an option, in bytes.
   func size(_ name: OptionName) -> Int64? {
-    for option in options.reversed() where option.name == name {
-      if case .size(let size) = option.value { return size }
-    }
-    return nil
+    last(name) { if case .size(let size) = $0 { size } else { nil } }
   }
 
   /// The number of an option.
   func count(_ name: OptionName) -> Int? {
+    last(name) { if case .count(let count) = $0 { count } else { nil } }
+  }
+
+  private func last<Value>(_ name: OptionName, _ read: (OptionValue) -> Value?) -> Value? {
     for option in options.reversed() where option.name == name {
-      if case .count(let count) = option.value { return count }
+      if let value = read(option.value) { return value }
     }
     return nil
   }

@@ -58,11 +58,10 @@ struct BundleCount {
   }
 
   /// `exported 4 stored responses; left out: 2 of requests with credentials, 1 of the account alice (--account NAME)`.
-  func text(_ verb: String) -> String { "\(verb) \(Self.responses(rows))\(leftOutText)\n" }
+  func text(_ verb: String) -> String { "\(verb) \(Counted.text(rows, "stored response"))\(leftOutText)\n" }
 
   /// `; left out: 1 no newer than what is stored`, or nothing.
   var leftOutText: String {
-    var text = ""
     var parts: [String] = []
     if let count = leftOut[.credentials] { parts.append("\(count) of requests with credentials") }
     if let count = leftOut[.account] {
@@ -77,7 +76,7 @@ struct BundleCount {
     if let count = leftOut[.older] { parts.append("\(count) no newer than what is stored") }
     if let count = leftOut[.damaged] { parts.append("\(count) that cannot be read whole") }
     if let count = leftOut[.limit] { parts.append("\(count) that the store's limit has no room for") }
-    if !parts.isEmpty { text += "; left out: " + parts.joined(separator: ", ") }
+    var text = parts.isEmpty ? "" : "; left out: " + parts.joined(separator: ", ")
     if leftOut[.credentials] != nil || leftOut[.account] != nil {
       text += " (--account NAME takes those of one account)"
     }
@@ -108,6 +107,4 @@ struct BundleCount {
     json.member("responses", count)
     return json.object()
   }
-
-  private static func responses(_ count: Int) -> String { Counted.text(count, "stored response") }
 }

@@ -29,10 +29,11 @@ enum Command {
     switch arguments.verb {
     case .get: try get(arguments, diagnostics)
     case .preload: try PreloadCommand.run(arguments, diagnostics)
-    case .watch: try watch(arguments, diagnostics)
-    case .diff:
-      try DiffCommand(arguments, loadStarter: loadStarter(arguments, diagnostics), diagnostics: diagnostics)
+    case .watch:
+      try WatchCommand(WatchPlan(arguments), DataService.forCommand(arguments, diagnostics), diagnostics)
         .run()
+    case .diff:
+      try DiffCommand(arguments, DataService.forCommand(arguments, diagnostics), diagnostics).run()
     case .explain: try ExplainCommand.run(arguments, diagnostics)
     case .show: try ShowCommand.run(arguments, diagnostics)
     case .list: try StoreCommands(arguments, diagnostics).list()
@@ -49,23 +50,10 @@ enum Command {
     }
   }
 
-  private static func loadStarter(_ arguments: Arguments, _ diagnostics: Diagnostics) -> LoadStarter {
-    LoadStarter(service: .forCommand(arguments, diagnostics: diagnostics))
-  }
-
-  private static func watch(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError)
-    -> ExitStatus
-  {
-    let plan = try WatchPlan(arguments)
-    return WatchCommand(plan, loadStarter: loadStarter(arguments, diagnostics), diagnostics: diagnostics)
-      .run()
-  }
-
   private static func get(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus
   {
     let plan = try GetArguments(arguments)
-    let command = GetCommand(
-      plan, loadStarter: loadStarter(arguments, diagnostics), diagnostics: diagnostics)
+    let command = GetCommand(plan, DataService.forCommand(arguments, diagnostics), diagnostics)
     let status = command.run()
     if plan.policy == .storedOnly, plan.background == nil {
       try ShowCommand.sayElsewhere(plan, command.notStored, arguments, diagnostics)

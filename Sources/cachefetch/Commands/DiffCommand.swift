@@ -8,48 +8,47 @@ struct DiffCommand {
   let request: DataService.Request
   let line: DeliveryLine
   let report: DiffReport
-  let loadStarter: LoadStarter
+  let source: any LoadSource
   let diagnostics: Diagnostics
 
-  init(_ arguments: Arguments, loadStarter: LoadStarter, diagnostics: Diagnostics) throws(UsageError) {
+  init(
+    _ arguments: Arguments, _ source: any LoadSource, _ diagnostics: Diagnostics
+  ) throws(UsageError) {
     request = try RequestArguments(arguments).request(for: arguments.operand)
     line = DeliveryLine(url: arguments.operand, request: request)
     report = DiffReport(line: line, isJSON: arguments.has(.json), diagnostics: diagnostics)
-    self.loadStarter = loadStarter
+    self.source = source
     self.diagnostics = diagnostics
   }
 
   /// Runs to the end and returns the exit status.
   func run() -> ExitStatus {
-    let queue = DeliveryQueue(loadStarter, diagnostics: diagnostics)
-    var status = ExitStatus.nothing
-    let stopped = queue.run(timeLimit: .seconds(10)) { () throws(OutputError) in
+    let reader = LoadReader(source, diagnostics: diagnostics)
+    return reader.run { () throws(OutputError) in
       do throws(BodyError) {
-        status = try follow(queue)
+        return try follow(reader)
       } catch {
-        switch error {
-        case .output(let error): throw error
-        case .body(let error): try report.failed(error, stored: nil)
-        }
+        try report.failed(error.ofBody(), stored: nil)
+        return .nothing
       }
     }
-    return stopped ?? status
   }
 
-  private func follow(_ queue: DeliveryQueue) throws(BodyError) -> ExitStatus {
+  private func follow(_ reader: LoadReader) throws(BodyError) -> ExitStatus {
     var stored: DiffSide?
     var status = ExitStatus.nothing
-    queue.start(0, request, .storedThenFresh)
+    reader.begin(0, request, .storedThenFresh)
     while true {
-      switch queue.wait() {
-      case nil: throw .output(.interrupted)
+      let event: LoadReader.Event?
+      do { event = try reader.next() } catch { throw .output(error) }
+      switch event {
       case .delivery(_, .stored(let response)): stored = try DiffSide(response)
       case .delivery(_, .fresh(let response, let change)):
         if let stored { status = try compare(stored, response, change) } else { status = try first(response) }
       case .delivery(_, .failure(let error, _)):
         do { try report.failed(error, stored: stored) } catch { throw .output(error) }
         status = stored == nil ? .nothing : .storedOnly
-      case .ended: return status
+      case .ended, nil: return status
       }
     }
   }

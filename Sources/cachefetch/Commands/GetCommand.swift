@@ -3,7 +3,7 @@ internal import DataService
 /// Carries out a `get` on the main thread: starts the loads, prints each delivery whole and in order, and reports how
 /// it ended. A stored delivery is written to standard output before the command waits for the network.
 final class GetCommand {
-  typealias Delivery = DataService.Delivery<DataService.BodyStream>
+  typealias Delivery = LoadReader.Delivery
   typealias Response = DataService.Response<DataService.BodyStream>
 
   private struct State {
@@ -29,7 +29,7 @@ final class GetCommand {
   }
 
   private let plan: GetArguments
-  private let queue: DeliveryQueue
+  private let reader: LoadReader
   private let diagnostics: Diagnostics
   private var printer: DeliveryPrinter
   private var states: [State]
@@ -38,11 +38,11 @@ final class GetCommand {
   /// The index of the load whose turn it is to be printed, under `--one`.
   private var turn = 0
 
-  init(_ plan: GetArguments, loadStarter: LoadStarter, diagnostics: Diagnostics) {
+  init(_ plan: GetArguments, _ source: any LoadSource, _ diagnostics: Diagnostics) {
     self.plan = plan
     self.diagnostics = diagnostics
-    queue = DeliveryQueue(
-      loadStarter, diagnostics: diagnostics,
+    reader = LoadReader(
+      source, diagnostics: diagnostics,
       showsBar: !(plan.form.insistsOnBytes && diagnostics.terminal.isOutput))
     printer = DeliveryPrinter(plan.form, diagnostics: diagnostics)
     states = plan.requests.map { _ in State() }
@@ -50,16 +50,10 @@ final class GetCommand {
 
   /// Runs to the end and returns the exit status.
   func run() -> ExitStatus {
-    // If another thread takes over, it must end the process itself, since `main` cannot return.
-    queue.goOn = { [self] in goOn().endProcess() }
-    return goOn()
-  }
-
-  private func goOn() -> ExitStatus {
-    let stopped = queue.run(timeLimit: .seconds(10), status: { self.status }) { () throws(OutputError) in
+    reader.run(isResumable: true) { [self] () throws(OutputError) in
       try runLoads()
+      return status
     }
-    return stopped ?? status
   }
 
   /// The requests that failed because nothing is stored for them.
@@ -81,12 +75,9 @@ final class GetCommand {
     if let text = plan.unstored { diagnostics.say(text) }
     if let order = plan.background {
       // Look up every URL before the background process starts, or its fresh row could be shown as the stored one.
-      while next < states.count {
-        next += 1
-        start(next - 1)
-      }
+      while next < states.count { beginNext() }
       // The process that refreshes may run first where there is but one processor.
-      while let event = queue.next() { try handle(event) }
+      while let event = reader.poll() { try handle(event) }
       if let age = plan.backgroundAge, states.allSatisfy({ $0.isYoung(age) }) { return }
       do {
         try Background.start(order)
@@ -96,61 +87,55 @@ final class GetCommand {
         diagnostics.say(Background.complaint(number, path))
       }
     }
-    while next < states.count || queue.underWay > 0 {
-      if next < states.count, queue.underWay < plan.parallel ?? .max {
-        next += 1
-        start(next - 1)
-        while let event = queue.next() { try handle(event) }
-      } else {
-        guard let event = queue.wait(until: queue.deadline) else {
-          if Signals.pending != nil { throw .interrupted }
-          // Everything is delivered, and the time to wait for pending writes has passed.
-          for index in queue.numbers {
-            noteUnwritten(index)
-            try end(index)
-          }
-          return
-        }
+    while next < states.count || !reader.numbers.isEmpty {
+      if next < states.count, reader.numbers.count < plan.parallel ?? .max {
+        beginNext()
+        while let event = reader.poll() { try handle(event) }
+      } else if let event = try reader.next(until: reader.deadline) {
         try handle(event)
+      } else {
+        // Everything is delivered, and the time to wait for pending writes has passed.
+        for index in reader.numbers {
+          noteUnwritten(index)
+          try end(index)
+        }
+        return
       }
     }
   }
 
   private func noteUnwritten(_ index: Int) {
     guard case .fresh = states[index].outcome.end else { return }
-    diagnostics.say(
-      "\(plan.lines[index].url): the response is not stored: "
-        + "the store did not take it within \(DeliveryQueue.writing.milliseconds / 1_000) s")
+    let limit = LoadReader.writing.milliseconds / 1_000
+    say("the response is not stored: the store did not take it within \(limit) s", of: index)
   }
 
-  private func start(_ index: Int) {
+  private func say(_ text: String, of index: Int) { diagnostics.say("\(plan.lines[index].url): \(text)") }
+
+  private func beginNext() {
+    let index = next
+    next += 1
     if plan.writeOut != nil {
       let request = plan.requests[index]
       states[index].transfer = WriteOut.Transfer(
         number: index, url: plan.lines[index].url, method: request.method.rawValue)
     }
-    queue.start(index, plan.requests[index], plan.policy.fetchPolicy)
+    reader.begin(index, plan.requests[index], plan.policy.fetchPolicy)
   }
 
-  private func handle(_ event: DeliveryQueue.Event) throws(OutputError) {
+  private func handle(_ event: LoadReader.Event) throws(OutputError) {
     switch event {
-    case .delivery(let index, let delivery): try handle(delivery, of: index)
     case .ended(let index): try end(index)
-    }
-  }
-
-  private func handle(_ delivery: Delivery, of index: Int) throws(OutputError) {
-    switch delivery {
-    case .stored(let response):
+    case .delivery(let index, .stored(let response)):
       states[index].outcome.storedStatus = response.status
       states[index].stored = response.head
       states[index].transfer?.take(response.head, "stored")
-      try takeStored(response, delivery, of: index)
-    case .fresh(let response, let change):
+      try takeStored(response, of: index)
+    case .delivery(let index, .fresh(let response, let change)):
       states[index].outcome.end = .fresh(status: response.status)
       states[index].transfer?.take(response.head, "fresh")
-      try takeFresh(response, change, delivery, of: index)
-    case .failure(let failure, let lastKnown):
+      try takeFresh(response, change, of: index)
+    case .delivery(let index, .failure(let failure, let lastKnown)):
       let error = advised(failure)
       let isStore = [.store, .corrupt, .closed].contains(error.kind)
       states[index].outcome.end = .failure(
@@ -171,21 +156,22 @@ final class GetCommand {
       .notStored, error.message, hint: "there is no store at \(shown): name one that is there with --store")
   }
 
-  private func takeStored(_ response: Response, _ delivery: Delivery, of index: Int) throws(OutputError) {
+  private func takeStored(_ response: Response, of index: Int) throws(OutputError) {
     let verdict = PrintRule.stored(plan.print, mayBecomeFresh: plan.policy == .storedThenFresh)
     if verdict == .hold { states[index].held = response }
-    if verdict == .print, !leavesOut(response) { try show(delivery, response, of: index) }
+    if verdict == .print, !leavesOut(response) { try show(.stored(response), response, of: index) }
     noteWithheld(response, isStored: true, of: index)
   }
 
   private func takeFresh(
-    _ response: Response, _ change: DataService.Change, _ delivery: Delivery, of index: Int
+    _ response: Response, _ change: DataService.Change, of index: Int
   ) throws(OutputError) {
+    let delivery = Delivery.fresh(response, change)
     let verdict = PrintRule.fresh(
       plan.print, change, isRecord: plan.form.isJSON || plan.form.isHeadOnly,
       wasStoredPrinted: states[index].wasStoredPrinted)
     if printer.withholds(response), plan.policy.prefersFresh,
-      let stored = try queue.stored(plan.requests[index])
+      let stored = try reader.stored(plan.requests[index])
     {
       if PrintRule.standsIn(plan.print) { states[index].held = stored }
       states[index].outcome.storedStatus = stored.status
@@ -235,12 +221,13 @@ final class GetCommand {
     let request = plan.requests[index]
     guard request.isPinned || !request.tags.isEmpty, states[index].outcome.storedStatus == nil,
       case .no(let reason) = response.head.kept, reason != .inTier, reason != .busy,
-      try queue.stored(request) == nil
+      try reader.stored(request) == nil
     else { return }
     let options = [request.isPinned ? "--pin" : nil, request.tags.isEmpty ? nil : "--tag"].compactMap { $0 }
-    diagnostics.say(
-      "\(plan.lines[index].url): the fresh response is not stored (\(Words.unkept(reason))), so that "
-        + "\(options.joined(separator: " and ")) \(options.count == 1 ? "has" : "have") no effect on it")
+    say(
+      "the fresh response is not stored (\(Words.unkept(reason))), so that "
+        + "\(options.joined(separator: " and ")) \(options.count == 1 ? "has" : "have") no effect on it",
+      of: index)
   }
 
   private func takeFailure(_ error: DataServiceError, _ delivery: Delivery, of index: Int) throws(OutputError)
@@ -278,9 +265,8 @@ final class GetCommand {
     guard plan.requests[index].maxStale != nil else { return }
     var any = plan.requests[index]
     any.maxStale = nil
-    guard let old = try queue.stored(any) else { return }
-    diagnostics.say(
-      "\(plan.lines[index].url): what is stored is from \(Words.age(old.age)), older than --max-stale allows")
+    guard let old = try reader.stored(any) else { return }
+    say("what is stored is from \(Words.age(old.age)), older than --max-stale allows", of: index)
   }
 
   /// The load has ended, so the held delivery is the newest.
@@ -324,7 +310,6 @@ final class GetCommand {
 
   /// Reports that a delivered body was not printed, and why.
   private func noteWithheld(_ response: Response, isStored: Bool, of index: Int) {
-    let line = plan.lines[index]
     let status = response.head.statusText
     let answer =
       isStored
@@ -336,14 +321,14 @@ final class GetCommand {
       let content =
         printer.wasFileWritten
         ? "has the stored response" : InputFile.isThere(name) ? "is left as it is" : "is not written"
-      diagnostics.say("\(line.url): \(answer); “\(name)” \(content)")
+      say("\(answer); “\(name)” \(content)", of: index)
     } else if printer.withholds(response) {
       states[index].outcome.leavesFile = true
-      diagnostics.say(
-        "\(line.url): \(answer); \(hasStoredShown(index) ? "the stored response is printed instead" : "its body is not printed")"
-      )
+      let body =
+        hasStoredShown(index) ? "the stored response is printed instead" : "its body is not printed"
+      say("\(answer); \(body)", of: index)
     } else if plan.form.failsOnStatus, response.status >= 400 {
-      diagnostics.say("\(line.url): \(answer)")
+      say(answer, of: index)
     } else if !isStored {
       states[index].outcome.leavesFile = false
     }
@@ -354,15 +339,12 @@ final class GetCommand {
     if case .failure = states[index].outcome.end { return }
     switch plan.print {
     case .fresh:
-      diagnostics.say(
-        "\(plan.lines[index].url): the stored response was enough, so that --print fresh printed nothing")
+      say("the stored response was enough, so that --print fresh printed nothing", of: index)
     case .stored:
-      diagnostics.say(
-        "\(plan.lines[index].url): no stored response was delivered, so that --print stored printed nothing")
+      say("no stored response was delivered, so that --print stored printed nothing", of: index)
     case .changed:
       if case .fresh = states[index].outcome.end { break }
-      diagnostics.say(
-        "\(plan.lines[index].url): no fresh response was wanted, so that --print changed printed nothing")
+      say("no fresh response was wanted, so that --print changed printed nothing", of: index)
     case .both, .last, .none: break
     }
   }
@@ -404,19 +386,16 @@ final class GetCommand {
   /// A body that is incomplete is a failure. Where a part of it was printed to standard output, what was stored does not
   /// make up for that.
   private func takeBroken(_ error: BodyError, _ delivery: Delivery, of index: Int) throws(OutputError) {
-    switch error {
-    case .output(let error): throw error
-    case .body(let error):
-      states[index].transfer?.take(error)
-      let mayBePrinted =
-        plan.form.file == nil && !plan.form.isJSON && !plan.form.isOne && plan.print != .none
-        && plan.print != .stored
-      if case .fresh = delivery, !mayBePrinted {
-        states[index].outcome.end = .failure(storeIsUnusable: false, status: nil)
-        return try takeFailure(error, .failure(error, lastKnown: nil), of: index)
-      }
-      states[index].outcome = LoadOutcome(end: .failure(storeIsUnusable: false, status: nil))
-      diagnostics.say(error, of: plan.lines[index])
+    let error = try error.ofBody()
+    states[index].transfer?.take(error)
+    let mayBePrinted =
+      plan.form.file == nil && !plan.form.isJSON && !plan.form.isOne && plan.print != .none
+      && plan.print != .stored
+    if case .fresh = delivery, !mayBePrinted {
+      states[index].outcome.end = .failure(storeIsUnusable: false, status: nil)
+      return try takeFailure(error, .failure(error, lastKnown: nil), of: index)
     }
+    states[index].outcome = LoadOutcome(end: .failure(storeIsUnusable: false, status: nil))
+    diagnostics.say(error, of: plan.lines[index])
   }
 }

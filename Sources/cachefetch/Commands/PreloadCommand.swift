@@ -29,8 +29,7 @@ struct PreloadCommand {
     failsOnStatus = arguments.has(.fail)
     isStaleFine = arguments.has(.staleOK)
     report = PreloadReport(plan, isJSON: arguments.has(.json), diagnostics: diagnostics)
-    service = .forCommand(
-      arguments, diagnostics: diagnostics, exchanges: Self.limits(plan.parallelism, arguments))
+    service = .forCommand(arguments, diagnostics, exchanges: Self.limits(plan.parallelism, arguments))
   }
 
   /// `--parallel`, or the plan, may raise the limits on exchanges.
@@ -57,19 +56,18 @@ struct PreloadCommand {
         mailbox.post(event)
       }
     }
-    let loadStarter = LoadStarter(service: service)
     do throws(OutputError) {
       let outcome = try follow(preload, mailbox)
       let found = remains.found(of: outcome, marks: true)
       let evicted = remains.evicted(of: outcome)
       let removed = remains.removed(of: outcome)
-      _ = loadStarter.close(.seconds(10))
+      service.close(within: .seconds(10))
       try report.sumUp(outcome, found: found, evicted: evicted)
       return .combined([status(of: outcome, found)] + (evicted.union(removed).isEmpty ? [] : [.nothing]))
     } catch {
       report.clear()
       preload.cancel()
-      return loadStarter.stop(after: error, diagnostics)
+      return service.stop(after: error, diagnostics)
     }
   }
 
@@ -172,14 +170,17 @@ private struct PreloadRemains {
 
   /// The names of those that the run has stored, and that are no longer there.
   func evicted(of outcome: LaunchOutcome) -> Set<String> {
-    let kept = service.store.hasEvicted ? outcome.steps.filter { $0.kept == .yes } : []
-    return Set(kept.map(\.name)).subtracting(stored(of: kept, marks: false) ?? Set(kept.map(\.name)))
+    service.store.hasEvicted ? gone(of: outcome.steps.filter { $0.kept == .yes }) : []
   }
 
   /// The names of those that a removal came before, so that the store has neither this response nor another.
   func removed(of outcome: LaunchOutcome) -> Set<String> {
-    let passed = outcome.steps.filter { $0.kept == .no(.superseded) }
-    return Set(passed.map(\.name)).subtracting(stored(of: passed, marks: false) ?? Set(passed.map(\.name)))
+    gone(of: outcome.steps.filter { $0.kept == .no(.superseded) })
+  }
+
+  private func gone(of steps: [LaunchOutcome.Step]) -> Set<String> {
+    let names = Set(steps.map(\.name))
+    return names.subtracting(stored(of: steps, marks: false) ?? names)
   }
 
   private func stored(of steps: [LaunchOutcome.Step], marks: Bool) -> Set<String>? {

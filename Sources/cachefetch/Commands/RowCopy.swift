@@ -74,9 +74,9 @@ struct RowCopy: Sendable {
     -> ResponseStore.Write.Body
   {
     if entry.response.body.length <= 64 << 10 {
-      let collected = Collected()
-      try await forEachChunk(of: entry) { chunk in collected.bytes.append(chunk) }
-      return .bytes(collected.bytes)
+      var bytes = Data()
+      try await forEachChunk(of: entry) { chunk in bytes.append(chunk) }
+      return .bytes(bytes)
     }
     let unfinished = try await target.beginBody(accountID: account)
     do throws(CacheStoreError) {
@@ -97,11 +97,6 @@ struct RowCopy: Sendable {
   private static func damaged(_ entry: StoredEntry) -> CacheStoreError {
     CacheStoreError(
       .corrupt, "the stored response of \(entry.key.target) is damaged", hint: "fetch it again")
-  }
-
-  /// Collects bytes piece by piece, in one task.
-  private final class Collected {
-    var bytes = Data()
   }
 
   private func forEachChunk(

@@ -17,8 +17,7 @@ enum ShowCommand {
     }
     let commands = StoreCommands(arguments, diagnostics)
     if let missing = commands.missing() { return missing }
-    let command = GetCommand(
-      plan, loadStarter: LoadStarter(service: commands.service), diagnostics: diagnostics)
+    let command = GetCommand(plan, commands.service, diagnostics)
     let status = command.run()
     try sayElsewhere(plan, command.notStored, arguments, diagnostics)
     return status

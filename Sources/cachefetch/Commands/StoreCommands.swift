@@ -13,7 +13,7 @@ struct StoreCommands {
   init(_ arguments: Arguments, _ diagnostics: Diagnostics) {
     self.arguments = arguments
     self.diagnostics = diagnostics
-    service = .forCommand(arguments, diagnostics: diagnostics)
+    service = .forCommand(arguments, diagnostics)
   }
 
   /// Runs `work` and passes its result to `finish`; reports a store error and returns 74.

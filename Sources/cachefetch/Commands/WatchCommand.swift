@@ -8,7 +8,7 @@ internal import PlatformFoundation
 /// The baseline is the stored answer, else the first fresh one. Each response is compared with the one this process saw
 /// last, so that a change another process fetched first is not missed.
 final class WatchCommand {
-  typealias Delivery = DataService.Delivery<DataService.BodyStream>
+  typealias Delivery = LoadReader.Delivery
   typealias Response = DataService.Response<DataService.BodyStream>
 
   private struct State {
@@ -24,16 +24,16 @@ final class WatchCommand {
   }
 
   private let plan: WatchPlan
-  private let queue: DeliveryQueue
+  private let reader: LoadReader
   private let diagnostics: Diagnostics
   private var printer: DeliveryPrinter
   private var states: [State]
   private var isDone = false
 
-  init(_ plan: WatchPlan, loadStarter: LoadStarter, diagnostics: Diagnostics) {
+  init(_ plan: WatchPlan, _ source: any LoadSource, _ diagnostics: Diagnostics) {
     self.plan = plan
     self.diagnostics = diagnostics
-    queue = DeliveryQueue(loadStarter, diagnostics: diagnostics)
+    reader = LoadReader(source, diagnostics: diagnostics)
     printer = DeliveryPrinter(plan.form, diagnostics: diagnostics)
     let now = ContinuousClock.now
     states = plan.requests.map { _ in State(due: now) }
@@ -42,11 +42,10 @@ final class WatchCommand {
   /// Runs until a signal, or the first change under `--until-changed`.
   func run() -> ExitStatus {
     if diagnostics.terminal.isError { diagnostics.show(TerminalText.visible(plan.announcement) + "\n") }
-    let stopped = queue.run(timeLimit: .seconds(2)) { () throws(OutputError) in
+    return reader.run(timeLimit: .seconds(2)) { [self] () throws(OutputError) in
       while !isDone { try step() }
+      return .combined(states.map { $0.outcome.exitStatus(failsOnStatus: plan.form.failsOnStatus) })
     }
-    return stopped
-      ?? .combined(states.map { $0.outcome.exitStatus(failsOnStatus: plan.form.failsOnStatus) })
   }
 
   private func step() throws(OutputError) {
@@ -54,19 +53,15 @@ final class WatchCommand {
     for index in states.indices where !states[index].isLoading && states[index].due <= now { load(index) }
     let due = states.filter { !$0.isLoading }.map(\.due).min()
     // Between changes nothing is written, so that only the wait can tell that the reader is gone.
-    guard let event = try queue.wait(until: due, output: .standardOutput) else {
-      if Signals.pending != nil { throw .interrupted }
-      return
-    }
-    try handle(event)
+    if let event = try reader.next(until: due, watching: .standardOutput) { try handle(event) }
   }
 
   private func load(_ index: Int) {
     states[index].isLoading = true
-    queue.start(index, plan.requests[index], .storedThenFresh)
+    reader.begin(index, plan.requests[index], .storedThenFresh)
   }
 
-  private func handle(_ event: DeliveryQueue.Event) throws(OutputError) {
+  private func handle(_ event: LoadReader.Event) throws(OutputError) {
     switch event {
     case .ended(let index):
       states[index].isLoading = false
@@ -96,10 +91,7 @@ final class WatchCommand {
     do throws(BodyError) {
       body = try collected(response)
     } catch {
-      switch error {
-      case .output(let error): throw error
-      case .body(let error): return try takeFailure(error, nil, of: index)
-      }
+      return try takeFailure(error.ofBody(), nil, of: index)
     }
     let oldStatus = states[index].status
     var change = told
@@ -112,20 +104,15 @@ final class WatchCommand {
     states[index].status = response.status
     if change != .unchanged || states[index].baseline == nil { states[index].baseline = body }
     let recovered = takeRecovery(of: index)
-    if let oldStatus, isOtherStatus {
-      diagnostics.say("\(plan.lines[index].url): status \(oldStatus) → \(response.status)")
-    }
+    if let oldStatus, isOtherStatus { say("status \(oldStatus) → \(response.status)", of: index) }
     let isFailure = plan.form.failsOnStatus && response.status >= 400
-    if oldStatus == nil, response.status >= 400, !isFailure {
-      diagnostics.say("\(plan.lines[index].url): answered \(response.head.statusText)")
-    }
+    let answered = "answered \(response.head.statusText)"
+    if oldStatus == nil, response.status >= 400, !isFailure { say(answered, of: index) }
     if change == .changed || plan.form.isJSON && (isOtherStatus || recovered || isFailure) {
       try show(response, change, body, of: index)
     }
     if isFailure || plan.endsAtChange && (change == .changed || isOtherStatus) {
-      if isFailure, !isOtherStatus {
-        diagnostics.say("\(plan.lines[index].url): answered \(response.head.statusText)")
-      }
+      if isFailure, !isOtherStatus { say(answered, of: index) }
       states[index].outcome.end = .fresh(status: response.status)
       // The state of the other URLs does not count: the awaited change has happened.
       for other in states.indices where other != index { states[other].outcome.end = .fresh(status: 200) }
@@ -150,10 +137,11 @@ final class WatchCommand {
     guard let failure = states[index].failure else { return false }
     states[index].failure = nil
     let seconds = failure.since.duration(to: .now).components.seconds
-    diagnostics.say(
-      "\(plan.lines[index].url): answers again, after \(Words.span(seconds: max(1, seconds)))")
+    say("answers again, after \(Words.span(seconds: max(1, seconds)))", of: index)
     return true
   }
+
+  private func say(_ text: String, of index: Int) { diagnostics.say("\(plan.lines[index].url): \(text)") }
 
   private func show(
     _ response: Response, _ change: DataService.Change, _ body: Data?, of index: Int
@@ -162,11 +150,7 @@ final class WatchCommand {
     do throws(BodyError) {
       try printer.show(.fresh(shown, change), shown, as: plan.lines[index])
     } catch {
-      switch error {
-      case .output(let error): throw error
-      case .body(let error):
-        diagnostics.say(error, of: plan.lines[index])
-      }
+      diagnostics.say(try error.ofBody(), of: plan.lines[index])
     }
   }
 

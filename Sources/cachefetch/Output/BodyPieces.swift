@@ -6,6 +6,14 @@ enum BodyError: Error {
   case output(OutputError)
   /// The stored bytes are damaged or removed, or the exchange was interrupted.
   case body(DataServiceError)
+
+  /// The error of the body; throws one of the output.
+  func ofBody() throws(OutputError) -> DataServiceError {
+    switch self {
+    case .output(let error): throw error
+    case .body(let error): return error
+    }
+  }
 }
 
 /// Reads a body on the main thread: a body in memory at once, any other piece by piece.

@@ -45,8 +45,12 @@ struct DeliveryLine {
       add(response.head, isStored: false, body, &json)
       json.member("change", change.rawValue)
       json.member("revalidated", response.wasValidated)
-      addKept(response.kept, &json)
-      addShared(response.sharing, &json)
+      json.member(response.kept)
+      switch response.sharing {
+      case .yes?: json.member("shared", unless: nil)
+      case .no(let reason)?: json.member("shared", unless: reason.name)
+      case nil: break
+      }
     case .failure(let error, _):
       begin("failure", &json)
       json.member("method", method)
@@ -98,24 +102,21 @@ struct DeliveryLine {
     case .none: break
     }
   }
+}
 
-  private func addShared(_ shared: DataService.Shared?, _ json: inout JSONWriter) {
-    switch shared {
-    case .yes?: json.member("shared", true)
-    case .no(let reason)?:
-      json.member("shared", false)
-      json.member("shared_reason", reason.name)
-    case nil: break
+extension JSONWriter {
+  /// Whether a response is stored now, and if not, why.
+  mutating func member(_ kept: DataService.Kept) {
+    switch kept {
+    case .yes: member("kept", unless: nil)
+    case .no(let reason): member("kept", unless: reason.name)
     }
   }
 
-  private func addKept(_ kept: DataService.Kept, _ json: inout JSONWriter) {
-    switch kept {
-    case .yes: json.member("kept", true)
-    case .no(let reason):
-      json.member("kept", false)
-      json.member("kept_reason", reason.name)
-    }
+  /// `true`, or `false` with the reason.
+  mutating func member(_ name: String, unless reason: String?) {
+    member(name, reason == nil)
+    if let reason { member(name + "_reason", reason) }
   }
 }
 

@@ -109,11 +109,8 @@ struct DiffReport {
     json.member("status", side.head.status)
     if isStored {
       json.member("stored_at", Timestamp.text(milliseconds: side.head.receivedAtMilliseconds))
-    } else if case .no(let reason) = side.head.kept {
-      json.member("kept", false)
-      json.member("kept_reason", reason.name)
     } else {
-      json.member("kept", true)
+      json.member(side.head.kept)
     }
     if let length = side.head.bodyLength { json.member("body_bytes", length) }
     return json.object()

@@ -16,8 +16,7 @@ final class PreloadReport {
   private let isJSON: Bool
   private let diagnostics: Diagnostics
   private let output: OutputDescriptor
-  private let clock = ContinuousClock()
-  private let began: ContinuousClock.Instant
+  private let began = ContinuousClock.now
 
   init(
     _ plan: PreloadPlan, isJSON: Bool, diagnostics: Diagnostics, output: OutputDescriptor = .standardOutput
@@ -27,7 +26,6 @@ final class PreloadReport {
     self.isJSON = isJSON
     self.diagnostics = diagnostics
     self.output = output
-    began = clock.now
   }
 
   /// Whether progress is shown at all.
@@ -40,7 +38,7 @@ final class PreloadReport {
   func show(_ progress: PreloadProgress) {
     guard showsBar else { return }
     diagnostics.status.show(
-      ProgressBar.text(progress, elapsed: clock.now - began, width: Terminal.width(of: 2) - 1))
+      ProgressBar.text(progress, elapsed: began.duration(to: .now), width: Terminal.width(of: 2) - 1))
   }
 
   /// Erases the bar, so that other lines can be written.
@@ -160,13 +158,7 @@ enum StepLine {
     }
     if let elapsed = step.elapsed { json.member("elapsed_ms", elapsed.milliseconds) }
     if let change = step.change { json.member("change", change.rawValue) }
-    switch step.kept {
-    case .yes?: json.member("kept", true)
-    case .no(let reason)?:
-      json.member("kept", false)
-      json.member("kept_reason", reason.name)
-    case nil: break
-    }
+    if let kept = step.kept { json.member(kept) }
     if let error { json.member("error", json: DeliveryLine.error(error)) }
     return json.line()
   }
@@ -177,8 +169,7 @@ enum StepLine {
     json.member("delivery", "fresh")
     json.member("url", url)
     json.member("state", LaunchOutcome.Step.State.missing.rawValue)
-    json.member("kept", false)
-    json.member("kept_reason", "evicted")
+    json.member("kept", unless: "evicted")
     return json.line()
   }
 

@@ -54,7 +54,7 @@ final class Mailbox<Message: Sendable>: Sendable {
     let signals = heedsSignals ? Signals.descriptor : -1
     // Without both descriptors nothing can wake the reader, so it polls.
     let isBlind = !wake.isUsable || heedsSignals && signals < 0
-    let end = milliseconds < 0 ? Int64.max : Self.now + Int64(milliseconds)
+    let end = milliseconds < 0 ? nil : SuspendingClock.now.advanced(by: .milliseconds(milliseconds))
     while true {
       if heedsSignals, Signals.pending != nil { return nil }
       Sandbox.confineMainThread()
@@ -67,16 +67,9 @@ final class Mailbox<Message: Sendable>: Sendable {
       ]
       let ready = poll(&polled, 3, isBlind ? wake.blindWait(milliseconds) : milliseconds)
       if polled[2].revents != 0 { throw .closed }
-      if ready == 0, !isBlind || Self.now >= end { return nil }
+      if ready == 0, !isBlind || end.map({ $0 <= .now }) ?? false { return nil }
       wake.drain()
     }
-  }
-
-  /// Milliseconds on the monotonic clock.
-  private static var now: Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 
   private func pipe() -> WakeupPipe {

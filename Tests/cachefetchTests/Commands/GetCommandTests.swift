@@ -12,13 +12,7 @@ import TestTurns
   ) throws -> (status: Status, errors: String) {
     let streams = try WrittenStreams()
     let plan = try GetArguments(try ArgumentParser.parse(words + ["http://a.example/x"]))
-    let loadStarter = LoadStarter(
-      start: { _, _, _, deliver, ended in
-        for delivery in deliveries { deliver(delivery) }
-        ended()
-        return {}
-      }, close: { _ in true })
-    let status = GetCommand(plan, loadStarter: loadStarter, diagnostics: streams.diagnostics).run()
+    let status = GetCommand(plan, ScriptedLoads { deliveries }, streams.diagnostics).run()
     return (status, streams.errors.text)
   }
 

@@ -18,14 +18,8 @@ import TestTurns
     let plan = try WatchPlan(try ArgumentParser.parse(["watch", "--every", "10ms"] + words))
     let gone = fresh(410)
     let rest = Mutex(loads)
-    let loadStarter = LoadStarter(
-      start: { _, _, _, deliver, ended in
-        let deliveries = rest.withLock { $0.isEmpty ? [gone] : $0.removeFirst() }
-        for delivery in deliveries { deliver(delivery) }
-        ended()
-        return {}
-      }, close: { _ in true })
-    let status = WatchCommand(plan, loadStarter: loadStarter, diagnostics: streams.diagnostics).run()
+    let source = ScriptedLoads { rest.withLock { $0.isEmpty ? [gone] : $0.removeFirst() } }
+    let status = WatchCommand(plan, source, streams.diagnostics).run()
     return (status, streams.errors.text.split(separator: "\n").map(String.init))
   }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import cachefetch
 
-@Suite("The service as the command uses it", .inTurn) struct LoadStarterTests {
+@Suite("The service as the command uses it", .inTurn) struct CommandServiceTests {
   @Test func `a wait that a server asks for is told where it is long`() {
     #expect(
       DataService.longWait("http://a.test/", .seconds(20), status: 503)

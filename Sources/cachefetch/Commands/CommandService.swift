@@ -3,70 +3,35 @@ internal import DataService
 internal import PlatformC
 internal import PlatformFoundation
 
-/// The service as the command uses it: the only file that starts and ends loads.
-struct LoadStarter: Sendable {
-  typealias Deliver = @Sendable (DataService.Delivery<DataService.BodyStream>) -> Void
-  typealias Tell = @Sendable (DataService.TransferProgress) -> Void
-
-  /// Starts a load and returns a function that cancels it. A stored delivery is made before it returns, the others on
-  /// another thread. `ended` is called once, after the row is committed and the lease released.
-  let start:
-    @Sendable (
-      _ request: DataService.Request, _ policy: FetchPolicy, _ progress: Tell?, _ deliver: @escaping Deliver,
-      _ ended: @escaping @Sendable () -> Void
-    ) -> @Sendable () -> Void
-  /// Ends the loads under way and flushes pending writes; `true` when that is done.
-  let close: @Sendable (_ timeLimit: Duration) -> Bool
-  /// Ends the process with a status after the time limit, even if the main thread is blocked by a disk that does not
-  /// answer.
-  var endAfter: @Sendable (_ timeLimit: Duration, _ status: ExitStatus) -> Void = { _, _ in }
-
-  init(
-    start:
-      @escaping @Sendable (
-        DataService.Request, FetchPolicy, Tell?, @escaping Deliver, @escaping @Sendable () -> Void
-      ) -> @Sendable () -> Void,
-    close: @escaping @Sendable (Duration) -> Bool
-  ) {
-    self.start = start
-    self.close = close
+extension DataService: LoadSource {
+  func begin(
+    _ request: Request, _ policy: FetchPolicy, progress: Progress?,
+    deliver: @escaping @Sendable (LoadSource.Delivery) -> Void, ended: @escaping @Sendable () -> Void
+  ) -> @Sendable () -> Void {
+    let load = start(request, policy: policy, progress: progress, deliver: deliver, ended: ended)
+    return { load.cancel() }
   }
 
-  /// The real one.
-  init(service: DataService) {
-    start = { request, policy, progress, deliver, ended in
-      let load = service.start(request, policy: policy, progress: progress, deliver: deliver, ended: ended)
-      return { load.cancel() }
-    }
-    endAfter = { timeLimit, status in
-      service.afterIfRunning(timeLimit) { _exit(status.rawValue) }
-    }
-    close = { timeLimit in
-      // A load ends a moment after its last delivery.
-      for _ in 0..<20 {
-        if service.closeNow() {
-          // The process is about to end, so the service's memory need not be freed.
-          _ = Unmanaged.passRetained(service)
-          return true
-        }
-        usleep(50)
+  func close(within timeLimit: Duration) {
+    // A load ends a moment after its last delivery.
+    for _ in 0..<20 {
+      if closeNow() {
+        // The process is about to end, so the service's memory need not be freed.
+        _ = Unmanaged.passRetained(self)
+        return
       }
-      let closed = Mailbox<Bool>()
-      Task {
-        await service.close()
-        closed.post(true)
-      }
-      return closed.wait(milliseconds: Int32(clamping: timeLimit.milliseconds), heedsSignals: false) ?? false
+      usleep(50)
     }
+    let closed = Mailbox<Void>()
+    Task {
+      await close()
+      closed.post(())
+    }
+    _ = closed.wait(milliseconds: Int32(clamping: timeLimit.milliseconds), heedsSignals: false)
   }
-}
 
-extension LoadStarter {
-  /// Ends the command after an output error: the reader closed the pipe, a signal came, or the disk is full. The loads
-  /// have been cancelled; their writes are committed or rolled back before the process ends.
-  func stop(after error: OutputError, _ diagnostics: Diagnostics) -> ExitStatus {
-    _ = close(.seconds(2))
-    return Output.status(after: error, diagnostics)
+  func endProcess(after timeLimit: Duration, _ status: ExitStatus) {
+    afterIfRunning(timeLimit) { _exit(status.rawValue) }
   }
 }
 
@@ -78,7 +43,7 @@ extension DataService {
 
   /// The service for a command line: the store it names, warnings and traces to standard error.
   static func forCommand(
-    _ arguments: Arguments, diagnostics: Diagnostics, exchanges: ExchangeLimits = .init()
+    _ arguments: Arguments, _ diagnostics: Diagnostics, exchanges: ExchangeLimits = .init()
   ) -> DataService {
     if Self.credentialOptions.contains(where: arguments.has) { ProcessStart.keepMemoryPrivate() }
     var configuration = Configuration(store: StoreLocation.configuration(arguments))
