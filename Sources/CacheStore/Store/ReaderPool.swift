@@ -44,7 +44,8 @@ final class ReaderPool: Sendable {
     do throws(CacheStoreError) {
       return try use(waitingUntil: deadline, body)
     } catch {
-      guard error.isMoved else { throw error }
+      // Whoever begins a store anew removes it first.
+      guard error.isMoved || error.reason == .cannotOpen else { throw error }
       return try use(waitingUntil: deadline, body)
     }
   }

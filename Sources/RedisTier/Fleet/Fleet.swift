@@ -28,6 +28,9 @@ final class Fleet: Upstream {
   private let tier: any SecondTier
   private let host: UpstreamHost
   private let state = Guarded(State())
+  /// Whether the tier was ever used. Until then nothing is under way or counted, and what the store answers looks no
+  /// further.
+  private let isUsed = Atomic(false)
 
   init(_ tier: any SecondTier, host: UpstreamHost) { (self.tier, self.host) = (tier, host) }
 
@@ -35,6 +38,7 @@ final class Fleet: Upstream {
   ///
   /// Called on the service's network thread alone, so that no caller gets one that is still being attached.
   private var attached: any SecondTier {
+    isUsed.store(true, ordering: .releasing)
     let isFirst = state.withLock { state in
       defer { state.isAttached = true }
       return !state.isAttached
@@ -257,12 +261,13 @@ final class Fleet: Upstream {
 
   // MARK: - What is under way
 
-  var isIdle: Bool { state.withLock { $0.underWay == 0 } }
+  var isIdle: Bool { !isUsed.load(ordering: .acquiring) || state.withLock { $0.underWay == 0 } }
 
   /// Does work that no delivery waits for.
   @discardableResult private func work<Value: Sendable>(
     _ work: @escaping @Sendable () async -> Value
   ) -> Task<Value, Never> {
+    isUsed.store(true, ordering: .releasing)
     state.withLock { $0.underWay += 1 }
     return Task(executorPreference: host.thread) { [self] in
       let value = await work()
@@ -276,6 +281,7 @@ final class Fleet: Upstream {
   }
 
   func close() async {
+    guard isUsed.load(ordering: .acquiring) else { return }
     let over = FirstValue<Void>()
     let isIdle = state.withLock { state in
       state.whenIdle = over
@@ -297,6 +303,7 @@ final class Fleet: Upstream {
   private func count(_ counts: TierCounts) { state.withLock { $0.counts += counts } }
 
   func leaveCounts() {
+    guard isUsed.load(ordering: .acquiring) else { return }
     let counts = state.withLock { state in
       defer { state.counts = TierCounts() }
       return state.counts
