@@ -44,8 +44,7 @@ final class ReaderPool: Sendable {
     do throws(CacheStoreError) {
       return try use(waitingUntil: deadline, body)
     } catch {
-      // Whoever begins a store anew removes it first.
-      guard error.isMoved || error.reason == .cannotOpen else { throw error }
+      guard error.isMoved else { throw error }
       return try use(waitingUntil: deadline, body)
     }
   }
@@ -62,7 +61,7 @@ final class ReaderPool: Sendable {
       return nil
     }
     var found = try idle.take(status.identity)
-    if found == nil { found = try open(waitingUntil: deadline) }
+    if found == nil { found = try open(status.identity, waitingUntil: deadline) }
     guard let connection = found else { return nil }
     connection.begin(waitingUntil: deadline)
     let result: Result
@@ -75,6 +74,20 @@ final class ReaderPool: Sendable {
     }
     if connection.purpose.isShared { idle.add(connection) }
     return result
+  }
+
+  private func open(
+    _ identity: FileIdentity, waitingUntil deadline: Int64
+  ) throws(CacheStoreError) -> Connection? {
+    do throws(CacheStoreError) {
+      return try open(waitingUntil: deadline)
+    } catch {
+      // Whoever begins a store anew removes it first.
+      guard error.reason == .cannotOpen, FileStatus(path: files.database)?.identity != identity else {
+        throw error
+      }
+      throw CacheStoreError.sqlite(CacheStoreError.movedCode, path: files.database)
+    }
   }
 
   private func open(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection? {

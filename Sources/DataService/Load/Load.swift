@@ -131,22 +131,24 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
       return handOver { self.lookUp(timeLimit: timeLimit) }
     }
     let watch = watchOpening()
-    let found: Found
     do throws(CacheStoreError) {
-      found = .success(
+      let found =
         plan.policy.asksAlways
-          ? try core.store.lookupNow(prepared.key, beforeAsking: prepared.responder(of: prepared.url))
-          : try core.store.lookupNow(prepared.key))
+        ? try core.store.lookupNow(prepared.key, beforeAsking: prepared.responder(of: prepared.url))
+        : try core.store.lookupNow(prepared.key)
+      guard isStillHere(watch) else { return core.thread.perform { self.looked(found) } }
+      endLookup()
+      begin(with: storeAnswer(found))
     } catch {
-      found = .failure(error)
+      guard isStillHere(watch) else { return core.thread.perform { self.lookFailed(error) } }
+      endLookup()
+      // The queue can wait: for another process's lock, or for the repair of a damaged file.
+      if error.mayPass { handOver { self.lookUp() } } else { begin(with: storeFailed(error)) }
     }
-    // The disk has held this thread up, and the network thread has gone on without it.
-    if let watch, !watch.cancel() { return core.thread.perform { self.looked(found) } }
-    endLookup()
-    // The queue can wait: for another process's lock, or for the repair of a damaged file.
-    if case .failure(let error) = found, error.mayPass { return handOver { self.lookUp() } }
-    begin(with: storeAnswer(found))
   }
+
+  /// Whether the network thread has not gone on without this one, which the disk has held up.
+  private func isStillHere(_ watch: TimerHandle?) -> Bool { watch?.cancel() ?? true }
 
   /// Carries out what can be done here: a stored response is delivered before this returns. The rest, if there is any, is
   /// the network thread's.
@@ -280,7 +282,7 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
           arm(core.configuration.timeouts.storeAnswer) { $0.handle(.storeIsTooLate) }
         case .end: ended()
         case .deliverStored, .deliverFresh, .deliverFailure, .deliverNotStored, .deliverDeadline:
-          if let delivery = delivery(effect) { deliver(delivery) }
+          deliver(effect)
         }
       }
       // Another machine's response came before the store's answer, or another load's exchange had it already.
@@ -289,44 +291,44 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
     return decoder
   }
 
-  private func delivery(_ effect: LoadMachine.Effect) -> DataService.Delivery<Value>? {
+  private func deliver(_ effect: LoadMachine.Effect) {
     switch effect {
-    case .deliverStored: return stored.map { .stored($0) }
+    case .deliverStored:
+      guard let stored else { return }
+      tell(.stored(age: stored.age))
+      // Unless the thread that began the load has.
+      if !isStoredDelivered { port.deliver(.stored(stored)) }
     case .deliverFresh:
-      guard case .success((let response, let change)) = result else { return nil }
-      return .fresh(response, lateChange ?? change)
+      guard case .success((let response, let change)) = result else { return }
+      tell(.fresh(lateChange ?? change))
+      port.deliver(.fresh(response, lateChange ?? change))
     case .deliverFailure:
-      guard case .failure(let error) = result else { return nil }
+      guard case .failure(let error) = result else { return }
       // Nothing of a signed-out account is delivered, not even the last known response.
-      return .failure(error, lastKnown: error.kind == .signedOut ? nil : stored)
-    case .deliverNotStored: return .failure(storeError ?? plan.notStored(unfit), lastKnown: nil)
+      fail(with: error, lastKnown: error.kind == .signedOut ? nil : stored)
+    case .deliverNotStored: fail(with: storeError ?? plan.notStored(unfit), lastKnown: nil)
     case .deliverDeadline:
-      let remedy = plan.prepared.isRepeatable ? Remedy.longerDeadline : .lookFirst
+      let remedy = prepared.isRepeatable ? Remedy.longerDeadline : .lookFirst
       let error = DataServiceError(
         .timeout(.deadline),
         "no fresh response within the deadline" + (trouble.map { ": \($0.message)" } ?? ""),
         remedy: trouble?.remedy ?? remedy)
-      return .failure(error, lastKnown: stored)
-    case .startExchange, .prepareStored, .boundStoreWait, .end: return nil
+      fail(with: error, lastKnown: stored)
+    case .startExchange, .prepareStored, .boundStoreWait, .end: break
     }
   }
 
-  /// Reports the delivery to `onEvent`, and makes it, unless the thread that began the load has made it.
-  private func deliver(_ delivery: DataService.Delivery<Value>) {
-    if let onEvent = core.configuration.onEvent {
-      let delivered: DataService.Event.Delivered =
-        switch delivery {
-        case .stored(let response): .stored(age: response.age)
-        case .fresh(_, let change): .fresh(change)
-        case .failure(let error, _): .failure(error.kind)
-        }
-      onEvent(
-        DataService.Event(
-          exchange: nil, method: prepared.request.method, url: prepared.shownURL, elapsed: plan.elapsed,
-          kind: .delivered(delivered)))
-    }
-    if case .stored = delivery, isStoredDelivered { return }
-    port.deliver(delivery)
+  private func fail(with error: DataServiceError, lastKnown: DataService.Response<Value>?) {
+    tell(.failure(error.kind))
+    port.deliver(.failure(error, lastKnown: lastKnown))
+  }
+
+  /// Reports a delivery to `onEvent`, before it is made.
+  private func tell(_ delivered: @autoclosure () -> DataService.Event.Delivered) {
+    core.configuration.onEvent?(
+      DataService.Event(
+        exchange: nil, method: prepared.request.method, url: prepared.shownURL, elapsed: plan.elapsed,
+        kind: .delivered(delivered())))
   }
 
   /// Adds the effects' deliveries to the store's counts, in memory, before they are made.
@@ -442,8 +444,6 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
 
   // MARK: - The store's answer
 
-  private typealias Found = Result<ResponseStore.Lookup, CacheStoreError>
-
   /// Looks the stored response up on the store's queue, where waiting is allowed.
   ///
   /// - Parameter timeLimit: How long the exchange waits for the lookup; `nil` for the time limit of an open store.
@@ -461,19 +461,22 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
         let found = try await core.store.lookup(prepared.key)
         timer?.cancel()
         // Before the row is used: the exchange that may begin then must know that the store has answered.
-        endLookup()
-        handle(storeAnswer(.success(found)))
+        looked(found)
       } catch {
-        handle(storeAnswer(.failure(error)))
+        handle(storeFailed(error))
       }
     }
   }
 
-  /// Hears of a lookup that has held its own thread up.
-  private func looked(_ found: Found) {
+  private func looked(_ found: ResponseStore.Lookup) {
     endLookup()
-    if case .failure(let error) = found, error.mayPass { return lookUp() }
     handle(storeAnswer(found))
+  }
+
+  /// Hears of a lookup that has held its own thread up, and failed.
+  private func lookFailed(_ error: CacheStoreError) {
+    endLookup()
+    if error.mayPass { lookUp() } else { handle(storeFailed(error)) }
   }
 
   private func endLookup() {
@@ -481,15 +484,15 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
     pendingLookup = nil
   }
 
-  private func storeAnswer(_ found: Found) -> LoadMachine.Event {
-    switch found {
-    case .success(let found): return .storeAnswered(prepared.isHTTP ? judged(found) : selected(found))
-    case .failure(let error):
-      // Under `storedOnly` the error itself is delivered, so it needs no warning.
-      if plan.policy != .storedOnly { core.warn(store: error) }
-      storeError = DataServiceError(store: core.advised(error))
-      return .storeAnswered(.nothing)
-    }
+  private func storeAnswer(_ found: ResponseStore.Lookup) -> LoadMachine.Event {
+    .storeAnswered(prepared.isHTTP ? judged(found) : selected(found))
+  }
+
+  private func storeFailed(_ error: CacheStoreError) -> LoadMachine.Event {
+    // Under `storedOnly` the error itself is delivered, so it needs no warning.
+    if plan.policy != .storedOnly { core.warn(store: error) }
+    storeError = DataServiceError(store: core.advised(error))
+    return .storeAnswered(.nothing)
   }
 
   private func selected(_ found: ResponseStore.Lookup) -> LoadMachine.StoreAnswer {

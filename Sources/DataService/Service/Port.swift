@@ -49,12 +49,16 @@ final class Port<Value: Sendable>: Sendable {
     }
 
     /// Puts a delivery in its place in the order.
-    mutating func place(_ delivery: Delivery) -> Placed {
+    mutating func place(_ delivery: Delivery, isInline: Bool) -> Placed {
       guard !isClosed, !isComplete else { return .nowhere }
       hasDelivered = true
       if let reader {
         self.reader = nil
         return .read(reader)
+      }
+      if isInline, !isAttended {
+        isAttended = true
+        return .first
       }
       waiting.append(delivery)
       return .waiting
@@ -64,6 +68,8 @@ final class Port<Value: Sendable>: Sendable {
   /// Where a delivery was put.
   private enum Placed {
     case nowhere, waiting
+    /// With nobody before it, so that the caller hands it on.
+    case first
     /// With a reader who waits.
     case read(Reader)
   }
@@ -88,19 +94,28 @@ final class Port<Value: Sendable>: Sendable {
   /// thread may have gone on without it.
   /// - Returns: Whether it did.
   func deliverFirst(_ delivery: Delivery) -> Bool {
-    let placed = state.withLock { $0.hasDelivered ? .nowhere : $0.place(delivery) }
+    let placed = state.withLock { $0.hasDelivered ? .nowhere : $0.place(delivery, isInline: isInline) }
     if case .nowhere = placed { return false }
     handOn(delivery, placed)
     return true
   }
 
-  func deliver(_ delivery: Delivery) { handOn(delivery, state.withLock { $0.place(delivery) }) }
+  func deliver(_ delivery: Delivery) {
+    handOn(delivery, state.withLock { $0.place(delivery, isInline: isInline) })
+  }
+
+  /// Whether the callbacks run on the delivering thread.
+  private var isInline: Bool { callback?.queue == nil && callback != nil }
 
   private func handOn(_ delivery: Delivery, _ placed: Placed) {
     switch placed {
     case .nowhere: break
     case .read(let reader): reader.resume(returning: delivery)
     case .waiting: if let callback { attend(callback) }
+    case .first:
+      guard let callback else { return }
+      callback.deliver(delivery)
+      while callNext(callback) {}
     }
   }
 
@@ -115,7 +130,7 @@ final class Port<Value: Sendable>: Sendable {
     let delivery = Delivery.failure(failure, lastKnown: nil)
     let placed = state.withLock { state in
       defer { state.isComplete = true }
-      return state.place(delivery)
+      return state.place(delivery, isInline: isInline)
     }
     handOn(delivery, placed)
     end()
@@ -134,21 +149,28 @@ final class Port<Value: Sendable>: Sendable {
   /// of a ``close()``.
   /// - Returns: Whether there was anything.
   private func callNext(_ callback: Callback) -> Bool {
-    let (delivery, isEnd) = state.withLock { state -> (Delivery?, Bool) in
-      if !state.waiting.isEmpty { return (state.waiting.removeFirst(), false) }
+    let next = state.withLock { state -> Next in
+      if !state.waiting.isEmpty { return .delivery(state.waiting.removeFirst()) }
       if state.isComplete, !state.isEndCalled {
         state.isEndCalled = true
-        return (nil, true)
+        return .end
       }
       state.isAttended = false
-      return (nil, false)
+      return .nothing
     }
-    if let delivery { callback.deliver(delivery) }
-    if isEnd {
+    switch next {
+    case .delivery(let delivery): callback.deliver(delivery)
+    case .end:
       callback.ended?()
       settle { $0.isAtEnd = true }
+    case .nothing: return false
     }
-    return delivery != nil || isEnd
+    return true
+  }
+
+  /// What a callback is called with.
+  private enum Next {
+    case delivery(Delivery), end, nothing
   }
 
   /// Progress reports where the callbacks run.
