@@ -28,7 +28,7 @@ extension ResponseStore {
       write.body = .unfinished(body)
     }
     let result: Result<Overwritten, CacheStoreError> = await withUnsafeContinuation { continuation in
-      _ = overwrite(write, soon: soon) { continuation.resume(returning: $0) }
+      _ = submit(write, soon: soon) { continuation.resume(returning: $0) }
     }
     return try result.get()
   }
@@ -39,6 +39,14 @@ extension ResponseStore {
   /// - Returns: `false` where the body is longer than a chunk; then nothing has been done.
   package func overwrite(
     _ write: Write, soon: (@escaping @Sendable () -> Void) -> Void = { $0() },
+    completion: @escaping @Sendable (Result<Overwritten, CacheStoreError>) -> Void
+  ) -> Bool {
+    if let onWrite = configuration.onWrite, case .bytes(let bytes) = write.body { onWrite(bytes) }
+    return submit(write, soon: soon, completion: completion)
+  }
+
+  private func submit(
+    _ write: Write, soon: (@escaping @Sendable () -> Void) -> Void,
     completion: @escaping @Sendable (Result<Overwritten, CacheStoreError>) -> Void
   ) -> Bool {
     var size = 0
