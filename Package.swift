@@ -97,6 +97,8 @@ let package = Package(
     .executableTarget(
       name: "StoreDriver", dependencies: service + ["CFaultVFS", "TestSupport"], path: "Tests/StoreDriver"),
     .executableTarget(
+      name: "Interleavings", dependencies: service + ["TestSupport"], path: "Tests/Interleavings"),
+    .executableTarget(
       name: "DemoOrigin", dependencies: platform + ["FixtureServer", "TestSupport"], path: "Tests/DemoOrigin"),
     .testTarget(
       name: "CacheStoreTests",
@@ -104,7 +106,8 @@ let package = Package(
         + ["StoreDriver", "TestSupport", "TestTurns"], exclude: ["Fixtures"]),
     .testTarget(
       name: "DataServiceTests",
-      dependencies: testing + curl + tier + ["CFaultVFS", "CSQLite", "StoreDriver", "URLSessionTransport"]),
+      dependencies: testing + curl + tier
+        + ["CFaultVFS", "CSQLite", "Interleavings", "StoreDriver", "URLSessionTransport"]),
     .testTarget(name: "DataServiceTestingTests", dependencies: testing),
     .testTarget(name: "FixtureServerTests", dependencies: testing),
     .testTarget(name: "RedisTierTests", dependencies: testing + curl + ["CSodium", "RedisTier"]),

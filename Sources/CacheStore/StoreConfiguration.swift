@@ -1,3 +1,5 @@
+package import PlatformFoundation
+
 /// Where the store is and how large it may become.
 public struct StoreConfiguration: Sendable {
   /// The database file. Its lock file, digest key and write-ahead log stand beside it.
@@ -33,6 +35,8 @@ public struct StoreConfiguration: Sendable {
   static let usualPageBytes: Int64 = 8192
   /// The page size of a new store; changed only to compare sizes.
   package var pageBytes = Self.usualPageBytes
+  /// Called with the body, or its first chunk, of each row that an exchange hands over to be stored or confirmed; for tests.
+  package var onWrite: (@Sendable (Data) -> Void)?
   /// The SQLite VFS, for tests that inject faults.
   package var vfs: String?
   /// Called on one of the store's queues with an event that a person should know of.

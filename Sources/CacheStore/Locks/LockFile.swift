@@ -133,6 +133,11 @@ final class LockFile: Sendable {
     }
   }
 
+  /// The number of locks that are held.
+  var heldCount: Int {
+    state.withLock { state in state.current.held.count + state.removed.map(\.held.count).reduce(0, +) }
+  }
+
   /// Whether the file is open, so that taking a lock need not look at the folder. `false` while another thread uses
   /// the file: the file system may be blocking that thread.
   var isOpen: Bool { state.withLockIfAvailable { $0.current.descriptor >= 0 } ?? false }

@@ -42,6 +42,7 @@ extension ResponseStore {
     _ freshening: Freshening, soon: (@escaping @Sendable () -> Void) -> Void = { $0() },
     completion: @escaping @Sendable (Result<Overwritten, CacheStoreError>) -> Void
   ) {
+    configuration.onWrite?(freshening.body.firstChunk)
     writer.write(
       bytes: 0, soon: soon,
       { (connection) throws(CacheStoreError) in

@@ -27,7 +27,7 @@ extension ResponseStore {
       try await body.append(bytes)
       write.body = .unfinished(body)
     }
-    return try await awaited { _ = overwrite(write, soon: soon, completion: $0) }
+    return try await awaited { _ = submit(write, soon: soon, completion: $0) }
   }
 
   /// Stores a response as ``overwrite(_:soon:)`` does, and calls `completion` on the store's queue once it is committed
@@ -36,6 +36,14 @@ extension ResponseStore {
   /// - Returns: `false` where the body is longer than a chunk; then nothing has been done.
   package func overwrite(
     _ write: Write, soon: (@escaping @Sendable () -> Void) -> Void = { $0() },
+    completion: @escaping @Sendable (Result<Overwritten, CacheStoreError>) -> Void
+  ) -> Bool {
+    if let onWrite = configuration.onWrite, case .bytes(let bytes) = write.body { onWrite(bytes) }
+    return submit(write, soon: soon, completion: completion)
+  }
+
+  private func submit(
+    _ write: Write, soon: (@escaping @Sendable () -> Void) -> Void,
     completion: @escaping @Sendable (Result<Overwritten, CacheStoreError>) -> Void
   ) -> Bool {
     var size = 0

@@ -1,4 +1,4 @@
-internal import Dispatch
+package import Dispatch
 internal import Guards
 package import PlatformFoundation
 
@@ -362,6 +362,12 @@ package final class ResponseStore: Sendable {
   package func resumeForTesting() {
     if writer.resume() { reads.resume() }
   }
+
+  /// The queues, each before those that it may give something to do.
+  package var queuesForTesting: [DispatchQueue] { [locks, reads, writer.queue] }
+
+  /// How many locks are held: leases, and bodies that are received or read.
+  package var locksForTesting: Int { lockFile.heldCount }
 
   /// Runs a read on the reading queue.
   func read<Result: Sendable>(

@@ -41,6 +41,17 @@ extension DataService {
     core.load(request, policy: policy, form: .json(type, decoder), progress: progress, deliver: deliver)
   }
 
+  /// Loads as ``start(_:policy:progress:deliver:ended:)`` does, bodies as what `decode` makes of them.
+  package func start<Value: Sendable>(
+    _ request: Request, policy: FetchPolicy, progress: (@Sendable (TransferProgress) -> Void)? = nil,
+    decode: @escaping @Sendable (Response<Data>) throws -> Value,
+    deliver: @escaping @Sendable (Delivery<Value>) -> Void, ended: @escaping @Sendable () -> Void
+  ) -> Load {
+    core.load(
+      request, policy: policy, form: .decoded(decode), on: .inline, progress: progress, deliver: deliver,
+      ended: ended)
+  }
+
   /// Loads and calls back on a queue, in order and one call at a time, bodies as what `decode` makes of them.
   ///
   /// - Parameters:

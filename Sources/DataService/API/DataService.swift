@@ -43,6 +43,10 @@ public final class DataService: Sendable {
   /// The store, for listing, removal and repair.
   package var store: ResponseStore { core.store }
 
+  /// Where the store, the door to it and callers' decoders run, each before those that it may give something to do; a test
+  /// that drives the service lets them run between its steps.
+  package var queuesForTesting: [DispatchQueue] { [core.decoding, core.door.queue] + store.queuesForTesting }
+
   /// Whether nothing is under way.
   package var isIdle: Bool { core.isIdle }
 

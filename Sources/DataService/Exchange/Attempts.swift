@@ -76,7 +76,7 @@ struct Attempts {
     return core.retryRule.decision(
       after: result.attemptResult, attempt: attempt, retries: retries, isRepeatable: prepared.isRepeatable,
       remaining: .nanoseconds(exchange.deadline - now),
-      patience: exchange.patience.map { .nanoseconds($0 - now) }, random: core.random())
+      patience: exchange.patience.map { .nanoseconds($0 - now) }, random: core.configuration.random())
   }
 
   /// Whether the request may be sent again once the network is back. An unsafe request may only if no byte of it was

@@ -203,10 +203,11 @@ struct Commit {
     }
     // Before the origin is asked again too.
     try await exchange.generation.checkSignOut()
-    // If the store does not answer, or its row did not come from this origin since the exchange began, only a
-    // complete response from the origin will do.
+    // If the store does not answer, or its row did not come from this origin since the exchange began, or was asked for
+    // before a load that wants nothing older, only a complete response from the origin will do.
     guard let found = looked.value, let row = core.select(from: found, for: prepared),
-      !row.isUnconfirmed, !row.started.isFromElsewhere, row.receivedAt >= exchange.candidate?.receivedAt ?? 0
+      !row.isUnconfirmed, !row.started.isFromElsewhere, row.receivedAt >= exchange.candidate?.receivedAt ?? 0,
+      exchange.isFreshEnough(row)
     else {
       return .askAgain(because: Self.rowIsGone)
     }

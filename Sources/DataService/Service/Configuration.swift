@@ -36,6 +36,10 @@ extension DataService {
     package var timeouts = InternalTimeouts()
     /// What the network thread runs first, unless the transport brings a thread of its own.
     package var threadPreparation: (@Sendable () -> Void)?
+    /// The network thread, unless the transport brings one of its own; `nil` makes one. Tests set one that they drive.
+    package var thread: NetworkThread?
+    /// Numbers from 0 up to, not including, 1: how retries are spread. Tests set their own.
+    package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
     /// The clock; `nil` takes the system's. Tests set their own.
     package var timekeeper: (any Timekeeper)?
 

@@ -21,7 +21,7 @@ final class ServiceCore: Sendable {
   /// What exchanges ask before the origin; `nil` where nothing is configured.
   let upstream: (any Upstream)?
   /// Runs callers' decoders, which must not block the network thread.
-  private let decoding = DispatchQueue(label: "cachefetch.decoding", attributes: .concurrent)
+  let decoding = DispatchQueue(label: "cachefetch.decoding", attributes: .concurrent)
   let retryRule = RetryRule()
 
   init(configuration: DataService.Configuration, transport: (any Transport)?) {
@@ -45,7 +45,8 @@ final class ServiceCore: Sendable {
     #else
       let carrier: NetworkThread? = nil
     #endif
-    let thread = carrier ?? NetworkThread(preparation: configuration.threadPreparation)
+    let thread =
+      carrier ?? configuration.thread ?? NetworkThread(preparation: configuration.threadPreparation)
     ownsThread = carrier == nil
     let timekeeper = configuration.timekeeper ?? SystemTimekeeper(thread: thread)
     self.thread = thread
@@ -190,9 +191,6 @@ final class ServiceCore: Sendable {
 
   /// The number of running exchanges.
   var exchangeCount: Int { engine.exchanges.count }
-
-  /// A number from 0 up to, not including, 1.
-  func random() -> Double { Double.random(in: 0..<1) }
 
   /// Starts background work once no exchange is running. Checks whether maintenance is due the first time, then at most
   /// once a second. Writes this process's counts once a second if it writes, otherwise once a minute.

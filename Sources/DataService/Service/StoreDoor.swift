@@ -25,7 +25,7 @@ final class StoreDoor: Sendable {
   private let clock: any Timekeeper
   private let thread: NetworkThread
   private let timeouts: InternalTimeouts
-  private let queue = DispatchQueue(label: "cachefetch.store.calls")
+  let queue = DispatchQueue(label: "cachefetch.store.calls")
   /// The number of calls that have timed out and not returned. Later calls would wait behind them.
   private let late = Atomic(0)
 

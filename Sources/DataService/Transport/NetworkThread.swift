@@ -28,6 +28,11 @@ package final class NetworkThread: TaskExecutor {
     core = NetworkThreadCore(preparation: preparation, makeWakeup: wakeup)
   }
 
+  /// One that starts no thread: what it is given waits until a test runs it, piece by piece, on a thread of its own.
+  package static func drivenForTesting() -> NetworkThread { NetworkThread(NetworkThreadCore(isDriven: true)) }
+
+  private init(_ core: NetworkThreadCore) { self.core = core }
+
   deinit { core.requestEnd(nil) }
 
   /// Whether the caller runs on this thread.
@@ -65,6 +70,15 @@ package final class NetworkThread: TaskExecutor {
   package func stop() async {
     await withUnsafeContinuation { core.requestEnd($0) }
   }
+
+  /// What waits for a driven thread, the oldest first: whether it is an action, or else a task's job.
+  package var waitingForTesting: [Bool] { core.waiting }
+
+  /// Runs one of them on the calling thread, which counts as this thread meanwhile.
+  package func runForTesting(at index: Int) { core.runWaiting(at: index) }
+
+  /// Does something else likewise, as the firing of a timer.
+  package func runForTesting(_ work: () -> Void) { core.runDriven(work) }
 }
 
 /// The loop of a ``NetworkThread``, and the work that other threads submit.
@@ -90,6 +104,7 @@ final class NetworkThreadCore: @unchecked Sendable {
 
   private let preparation: (@Sendable () -> Void)?
   private let makeWakeup: @Sendable () -> WakeupPipe
+  private let isDriven: Bool
   private let inbox = Guarded(Inbox())
   private let runningThread = Atomic<UInt>(0)
   // Accessed only by code that runs on the thread, which justifies `@unchecked Sendable`.
@@ -97,9 +112,13 @@ final class NetworkThreadCore: @unchecked Sendable {
   private var spare: [Item] = []
   private var engine: (any NetworkEngine)?
 
-  init(preparation: (@Sendable () -> Void)?, makeWakeup: @escaping @Sendable () -> WakeupPipe) {
+  init(
+    preparation: (@Sendable () -> Void)? = nil,
+    makeWakeup: @escaping @Sendable () -> WakeupPipe = { WakeupPipe() }, isDriven: Bool = false
+  ) {
     self.preparation = preparation
     self.makeWakeup = makeWakeup
+    self.isDriven = isDriven
   }
 
   var isRunning: Bool { inbox.withLock { $0.isRunning } }
@@ -144,6 +163,7 @@ final class NetworkThreadCore: @unchecked Sendable {
 
   /// Changes the inbox, then starts or wakes the thread as needed.
   private func wakeAfter(_ change: (inout Inbox) -> Void) {
+    if isDriven { return inbox.withLock { change(&$0) } }
     let (starts, sleeping) = inbox.withLock { inbox in
       change(&inbox)
       let result = (!inbox.isRunning, inbox.isAsleep ? inbox.wakeup : nil)
@@ -301,6 +321,27 @@ final class NetworkThreadCore: @unchecked Sendable {
     guard let waiters else { return false }
     for waiter in waiters { waiter.resume() }
     return true
+  }
+
+  // MARK: Testing
+
+  var waiting: [Bool] {
+    inbox.withLock { inbox in
+      inbox.items.map { if case .action = $0 { true } else { false } }
+    }
+  }
+
+  func runWaiting(at index: Int) {
+    var items = [inbox.withLock { $0.items.remove(at: index) }]
+    runDriven { run(&items) }
+  }
+
+  func runDriven(_ work: () -> Void) {
+    runningThread.store(Self.currentThread, ordering: .relaxed)
+    work()
+    runningThread.store(0, ordering: .relaxed)
+    inbox.withLock { $0.items += local }
+    local = []
   }
 
   private func blockSignals() {

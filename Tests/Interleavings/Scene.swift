@@ -1,0 +1,300 @@
+import CacheStore
+import DataService
+import Dispatch
+import PlatformC
+import PlatformFoundation
+
+/// What one seed plays on a stage, and the laws.
+final class Scene: @unchecked Sendable {
+  let stage: Stage
+  private let seed: UInt64
+  private let isTraced: Bool
+  /// Whether what is stored from earlier days is still being made.
+  private(set) var isPrelude = true
+  /// Whether jobs run in the order in which they come, as where the store is as quick as all else.
+  private(set) var isOrdered = true
+  /// How often, of a hundred steps, a timer is quicker than what waits.
+  private(set) var slowness = 0
+  private var users: [User] = []
+  private var overtakings = 0
+  var callbackQueues: [CallbackQueue] = []
+  private(set) var violations: Set<String> = []
+  var deliveries = 0
+
+  // What the laws look at.
+  private var bodies = 0
+  private var askings: [Asking] = []
+  /// Keys whose exchanges may run beside each other.
+  var mayBeBeside: Set<Key> = []
+  /// Keys whose lease has been given back, since there was nothing to store.
+  var asksAlone: Set<Key> = []
+  /// When a 304 that confirmed a body was asked for, and when a body was handed over to be written.
+  private(set) var confirmed: [String: Int64] = [:]
+  private(set) var writtenAt: [String: Int64] = [:]
+  /// How often each account was signed out: begun, and done.
+  private var generations: [String: Int] = [:]
+  private(set) var signedOut: [String: Int] = [:]
+  private(set) var removed: [Key: (began: Int64, ended: Int64)] = [:]
+  private var kept: [Key: (started: Int64, text: String)] = [:]
+  private var mayHaveGone: Set<Key> = []
+  /// Whose row is being committed, and whether a queue of the store's was held up.
+  private var leaseDue: Key?
+  private var wasHeldUp = false
+  private(set) var isClosed = false
+
+  init(_ seed: UInt64, on stage: Stage, isTraced: Bool) {
+    (self.seed, self.stage, self.isTraced) = (seed, stage, isTraced)
+  }
+
+  func log(_ text: @autoclosure () -> String) {
+    if isTraced { print(stage.steps, stage.now / 1_000, text()) }
+  }
+
+  func fail(_ law: String) {
+    log("BROKEN: \(law)")
+    violations.insert(law)
+  }
+
+  // MARK: The play
+
+  private func request(_ key: Key) -> DataService.Request {
+    guard let url = URL(string: "http://s\(seed).test\(key.path)") else { fatalError("no URL") }
+    var request = DataService.Request(url, fields: ["X-Account": key.account])
+    if !key.account.isEmpty { request.account = .named("\(key.account)\(seed)") }
+    request.limits.retries = seed % 3 == 0 ? 2 : 0
+    return request
+  }
+
+  func play() {
+    stage.scene = self
+    defer { stage.scene = nil }
+    stage.advanceToFull(7_200_000_000_000)
+    let keys = [Key(account: "", path: "/u"), Key(account: "a", path: "/u"), Key(account: "a", path: "/v")]
+    for key in keys where stage.chance(50) {
+      let user = User(self, users.count, key, .freshOnly, .streamed)
+      users.append(user)
+      user.begin(request(key))
+    }
+    run(until: 5_000)
+    stage.advance(by: stage.oneOf([100_000_000, 3_600_000_000_000]))
+    isPrelude = false
+    (isOrdered, slowness) = (stage.chance(50), stage.oneOf([0, 0, 2, 8]))
+    var plot = plot(of: keys)
+    let begun = stage.steps
+    while stage.steps - begun < 20_000 {
+      while let next = plot.last, next.step <= stage.steps - begun { plot.removeLast().act() }
+      if stage.step() {
+        checkUnwanted()
+        continue
+      }
+      guard let next = plot.popLast() else { break }
+      next.act()
+    }
+    if stage.steps - begun >= 20_000 { fail("it does not end") }
+    checkEnd(keys)
+    (users, callbackQueues) = ([], [])
+  }
+
+  private func run(until limit: Int) {
+    let begun = stage.steps
+    while stage.steps - begun < limit, stage.step() {}
+  }
+
+  /// What the callers do, and at which step.
+  private func plot(of keys: [Key]) -> [(step: Int, act: () -> Void)] {
+    var plot: [(step: Int, act: () -> Void)] = []
+    let policies: [FetchPolicy] = [
+      .storedThenFresh, .storedThenFresh, .storedThenFresh(ifOlderThan: .seconds(9)), .storedOnly, .freshOnly,
+      .http,
+      .freshElseStored(), .storedElseFresh(maxAge: .seconds(9)),
+      .storedElseFresh(maxAge: .seconds(9), within: .milliseconds(20)),
+      .freshElseStored(within: .milliseconds(1)), .freshElseStored(within: .milliseconds(100)),
+    ]
+    for number in users.count..<(users.count + 2 + stage.below(5)) {
+      let key = stage.chance(60) ? keys[1] : stage.oneOf(keys)
+      let user = User(
+        self, number, key, stage.oneOf(policies),
+        stage.oneOf([.streamed, .decoded, .decoded, .queued, .sequence]))
+      users.append(user)
+      if user.policy == .freshOnly || user.policy == .http { mayBeBeside.insert(key) }
+      let step = stage.below(120)
+      plot.append((step, { [self] in user.begin(request(key)) }))
+      guard stage.chance(45) else { continue }
+      plot.append((step + stage.below(stage.chance(50) ? 40 : 200), { user.cancel() }))
+    }
+    if stage.chance(25) { plot.append((stage.below(200), { [self] in signOut("a", keys) })) }
+    if stage.chance(8) { plot.append((stage.below(200), { [self] in signOutElsewhere("a", keys) })) }
+    if stage.chance(20) {
+      let key = stage.oneOf(keys)
+      plot.append((stage.below(200), { [self] in remove(key) }))
+    }
+    for _ in 0..<stage.oneOf([0, 0, 1, 2]) {
+      let (queue, length) = (
+        stage.below(stage.queueCount), stage.oneOf([15, 21, 60, 240, 260, 1_000, 4_900, 7_000])
+      )
+      plot.append(
+        (
+          stage.below(150),
+          { [self] in
+            log("queue \(queue) is held for \(length) ms")
+            wasHeldUp = true
+            stage.hold(queue, for: Int64(length) * 1_000_000)
+          }
+        ))
+    }
+    if stage.chance(2) { plot.append((100 + stage.below(150), { [self] in close() })) }
+    return plot.enumerated().sorted { ($0.element.step, $0.offset) > ($1.element.step, $1.offset) }.map(
+      \.element)
+  }
+
+  private func signOut(_ account: String, _ keys: [Key]) {
+    for key in keys where key.account == account { _ = (mayBeBeside.insert(key), mayHaveGone.insert(key)) }
+    _ = stage.perform { [self] in
+      let generation = generations[account, default: 0] + 1
+      generations[account] = generation
+      log("\(account) is being signed out")
+      do {
+        try await stage.service.signOut(.named("\(account)\(seed)"))
+        signedOut[account] = generation
+        log("\(account) is signed out")
+      } catch {
+        log("the sign-out failed: \(error)")
+      }
+    }
+  }
+
+  /// Another process signs the account out, which this one learns from the store.
+  private func signOutElsewhere(_ account: String, _ keys: [Key]) {
+    for key in keys where key.account == account { _ = (mayBeBeside.insert(key), mayHaveGone.insert(key)) }
+    log("\(account) is signed out elsewhere")
+    let done = DispatchSemaphore(value: 0)
+    Task.detached { [other = stage.other, seed] in
+      _ = try? await other.signOut(accountName: "\(account)\(seed)")
+      done.signal()
+    }
+    done.wait()
+  }
+
+  private func remove(_ key: Key) {
+    _ = (mayBeBeside.insert(key), mayHaveGone.insert(key))
+    let request = request(key)
+    _ = stage.perform { [self] in
+      let began = stage.instant
+      log("\(key.account)\(key.path) is being removed")
+      do {
+        try await stage.service.remove(stage.service.selection(for: request))
+        removed[key] = (began, stage.instant)
+        log("\(key.account)\(key.path) is removed")
+      } catch {
+        log("the removal failed: \(error)")
+      }
+    }
+  }
+
+  private func close() {
+    isClosed = true
+    log("the service is being closed")
+    _ = stage.perform { [service = stage.service] in await service.close() }
+  }
+
+  /// Lets others pass a caller who is in the middle of its own call.
+  func beOvertaken() {
+    guard stage.isAtCaller, overtakings < 2, stage.chance(30) else { return }
+    overtakings += 1
+    for _ in 0..<stage.below(60) where stage.step() {}
+    overtakings -= 1
+  }
+
+  // MARK: The origin
+
+  func newBody(for key: Key) -> String {
+    bodies += 1
+    return "\(bodies);\(key.account);\(key.path);\(generations[key.account, default: 0]);\(stage.instant)"
+  }
+
+  func ask(_ key: Key) -> Asking {
+    let asking = Asking(key)
+    askings.append(asking)
+    if !mayBeBeside.contains(key), !asksAlone.contains(key), askings.count(where: { $0.key == key && !$0.isCancelled }) > 1 {
+      fail("two exchanges for one key")
+    }
+    return asking
+  }
+
+  func asked(_ asking: Asking) { askings.removeAll { $0 === asking } }
+
+  func confirm(_ body: String, at asked: Int64) { confirmed[body] = max(asked, confirmed[body] ?? 0) }
+
+  // MARK: Laws
+
+  /// Nobody's exchange goes on, once the thread has heard of all.
+  private func checkUnwanted() {
+    guard !askings.isEmpty, stage.isThreadIdle else { return }
+    for asking in askings where !asking.isCancelled {
+      if !users.contains(where: { $0.key == asking.key && $0.mayWant }) {
+        fail("an exchange goes on that nobody wants")
+      }
+    }
+  }
+
+  /// What is handed over to be written or confirmed.
+  func handedOver(_ data: Data) {
+    let body = Body(data)
+    let isNew = confirmed[body.text] == nil
+    log("to be \(isNew ? "written" : "confirmed"): \(body.text)")
+    if !users.contains(where: { $0.key == body.key && $0.mayWant }) {
+      fail("a row is written that nobody wants")
+    }
+    leaseDue = body.key
+    guard isNew else { return }
+    if users.contains(where: { $0.refused.contains(body.text) }) {
+      fail("a body is written that a load has refused")
+    }
+    writtenAt[body.text] = stage.now
+  }
+
+  /// The lease is held until the row is committed.
+  func checkLease() {
+    guard let key = leaseDue else { return }
+    leaseDue = nil
+    if slowness == 0, !wasHeldUp, !mayBeBeside.contains(key), !asksAlone.contains(key),
+      stage.service.store.locksForTesting == 0
+    {
+      fail("a lease is given back before the commit")
+    }
+  }
+
+  func noteKept(_ body: Body, started: Int64) {
+    if started > kept[body.key]?.started ?? 0 { kept[body.key] = (started, body.text) }
+  }
+
+  private func checkEnd(_ keys: [Key]) {
+    if !stage.service.isIdle { fail("the service is not idle at the end") }
+    if stage.service.store.locksForTesting != 0 { fail("a lease is not given back") }
+    for user in users { user.checkEnd() }
+    guard !isClosed else { return }
+    for key in keys {
+      guard let stored = try? stage.service.key(for: request(key)),
+        let found = try? stage.service.store.lookupNow(stored)
+      else { return fail("the store does not answer at the end") }
+      // Under `http` another may be stored beside the last good one.
+      let rows = found.rows.filter(\.isGood)
+      let row = rows.first
+      if rows.count > 1 { fail("a request has two rows") }
+      if row == nil, kept[key] != nil, !mayHaveGone.contains(key) { fail("what was kept is not stored") }
+      guard let row else { continue }
+      let body = Body(row.body.firstChunk)
+      log("stored in the end: \(body.text)")
+      if let kept = kept[key], row.started.nanoseconds < kept.started {
+        fail("an older answer has replaced a newer one")
+      }
+      if let kept = kept[key], row.started.nanoseconds == kept.started, body.text != kept.text {
+        fail("another body is stored than was kept")
+      }
+      if body.generation < signedOut[key.account] ?? 0 { fail("something of a signed-out account is stored") }
+      if let removal = removed[key], max(body.asked, confirmed[body.text] ?? 0) < removal.began {
+        fail("what was removed is stored")
+      }
+    }
+  }
+}
