@@ -64,6 +64,7 @@ struct Origin: Transport {
       fields["ETag"] = held
       scene.confirm(String(held.dropFirst().dropLast()), at: Body(Data(text.utf8)).asked)
       scene.mayBeBeside.insert(key)
+      scene.confirmedAt[key] = stage.now
     }
     scene.log("\(key.account)\(key.path) is answered: \(status) \(text)")
     let data = Data(text.utf8)

@@ -17,6 +17,9 @@ final class Scene: @unchecked Sendable {
   private(set) var slowness = 0
   private var users: [User] = []
   private var overtakings = 0
+  private var plot: [(step: Int, act: () -> Void)] = []
+  /// Whether decoders have just looked at an answer, or a row is being written.
+  var isTense = false
   var callbackQueues: [CallbackQueue] = []
   private(set) var violations: Set<String> = []
   var deliveries = 0
@@ -31,6 +34,8 @@ final class Scene: @unchecked Sendable {
   /// When a 304 that confirmed a body was asked for, and when a body was handed over to be written.
   private(set) var confirmed: [String: Int64] = [:]
   private(set) var writtenAt: [String: Int64] = [:]
+  /// When a 304 last confirmed something of a key.
+  var confirmedAt: [Key: Int64] = [:]
   /// How often each account was signed out: begun, and done.
   private var generations: [String: Int] = [:]
   private(set) var signedOut: [String: Int] = [:]
@@ -79,10 +84,11 @@ final class Scene: @unchecked Sendable {
     stage.advance(by: stage.oneOf([100_000_000, 3_600_000_000_000]))
     isPrelude = false
     (isOrdered, slowness) = (stage.chance(50), stage.oneOf([0, 0, 2, 8]))
-    var plot = plot(of: keys)
+    plot = plot(of: keys)
     let begun = stage.steps
     while stage.steps - begun < 20_000 {
       while let next = plot.last, next.step <= stage.steps - begun { plot.removeLast().act() }
+      if isTense { actInTension() }
       if stage.step() {
         checkUnwanted()
         continue
@@ -92,7 +98,18 @@ final class Scene: @unchecked Sendable {
     }
     if stage.steps - begun >= 20_000 { fail("it does not end") }
     checkEnd(keys)
-    (users, callbackQueues) = ([], [])
+    (users, callbackQueues, plot) = ([], [], [])
+  }
+
+  /// Lets a caller act, or the disk come to a stop, in the middle of what makes a moment tense.
+  private func actInTension() {
+    isTense = false
+    if stage.chance(6) {
+      log("the writes are held up")
+      wasHeldUp = true
+      stage.hold(stage.queueCount - 1, for: Int64(stage.oneOf([240, 260, 5_200])) * 1_000_000)
+    }
+    if stage.chance(30), let next = plot.popLast() { next.act() }
   }
 
   private func run(until limit: Int) {
@@ -110,7 +127,7 @@ final class Scene: @unchecked Sendable {
       .storedElseFresh(maxAge: .seconds(9), within: .milliseconds(20)),
       .freshElseStored(within: .milliseconds(1)), .freshElseStored(within: .milliseconds(100)),
     ]
-    for number in users.count..<(users.count + 2 + stage.below(5)) {
+    for number in users.count..<(users.count + 2 + stage.below(4)) {
       let key = stage.chance(60) ? keys[1] : stage.oneOf(keys)
       let user = User(
         self, number, key, stage.oneOf(policies),
@@ -142,7 +159,8 @@ final class Scene: @unchecked Sendable {
           }
         ))
     }
-    if stage.chance(2) { plot.append((100 + stage.below(150), { [self] in close() })) }
+    // The scene that opens the store for the others leaves it open.
+    if seed > 0, stage.chance(2) { plot.append((100 + stage.below(150), { [self] in close() })) }
     return plot.enumerated().sorted { ($0.element.step, $0.offset) > ($1.element.step, $1.offset) }.map(
       \.element)
   }
@@ -201,7 +219,8 @@ final class Scene: @unchecked Sendable {
   func beOvertaken() {
     guard stage.isAtCaller, overtakings < 2, stage.chance(30) else { return }
     overtakings += 1
-    for _ in 0..<stage.below(60) where stage.step() {}
+    if stage.chance(40), let next = plot.popLast() { next.act() }
+    for _ in 0..<stage.below(stage.oneOf([20, 60, 300])) where stage.step() {}
     overtakings -= 1
   }
 
@@ -215,7 +234,9 @@ final class Scene: @unchecked Sendable {
   func ask(_ key: Key) -> Asking {
     let asking = Asking(key)
     askings.append(asking)
-    if !mayBeBeside.contains(key), !asksAlone.contains(key), askings.count(where: { $0.key == key && !$0.isCancelled }) > 1 {
+    if !mayBeBeside.contains(key), !asksAlone.contains(key),
+      askings.count(where: { $0.key == key && !$0.isCancelled }) > 1
+    {
       fail("two exchanges for one key")
     }
     return asking
@@ -246,6 +267,7 @@ final class Scene: @unchecked Sendable {
       fail("a row is written that nobody wants")
     }
     leaseDue = body.key
+    isTense = true
     guard isNew else { return }
     if users.contains(where: { $0.refused.contains(body.text) }) {
       fail("a body is written that a load has refused")

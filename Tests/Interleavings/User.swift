@@ -100,9 +100,12 @@ final class User: @unchecked Sendable {
 
   private func decode(_ response: DataService.Response<Data>) throws -> Data {
     let body = Body(response.value)
+    scene.isTense = true
     scene.beOvertaken()
-    guard isPicky, body.number % 3 == 0 else { return response.value }
+    guard isPicky, body.number % 3 == number % 3 else { return response.value }
     refused.append(body.text)
+    // Where nothing was stored, those who waited for the lease go alone.
+    scene.asksAlone.insert(key)
     scene.log("\(number) refuses \(body.text)")
     throw Refused()
   }
@@ -133,7 +136,8 @@ final class User: @unchecked Sendable {
       terminal += 1
       scene.log("\(number) gets \(error.kind.name): \(error.message)")
       if let lastKnown { check(lastKnown) }
-      if error.kind == .undecodable { hasRefusedAnswer = true }
+      // Of a load that asks nobody it is the stored row that it refuses.
+      if error.kind == .undecodable, policy != .storedOnly { hasRefusedAnswer = true }
       if error.kind == .cancelled { scene.fail("a load that nobody cancelled was told so") }
     }
   }
@@ -175,7 +179,8 @@ final class User: @unchecked Sendable {
     if terminal != 1, !isEnough { scene.fail("no terminal delivery") }
     if form == .streamed || form == .decoded, !hasEnded { scene.fail("the end was not called") }
     // One of the bodies that it refused was the answer's, the others a stored row's: not all of them are written.
-    if hasRefusedAnswer {
+    // After a 304 the answer may be another exchange's.
+    if hasRefusedAnswer, scene.confirmedAt[key, default: 0] < beganAt {
       let written = refused.filter { scene.confirmed[$0] == nil && scene.writtenAt[$0, default: 0] > beganAt }
       if written.count == refused.count { scene.fail("a body that a load refused was written") }
     }

@@ -35,9 +35,6 @@ MUTANTS = [
     ("a claim does not look for a cancel", [
         ("DataService/Service/Wanted.swift", "while old & Bit.cancelled == 0 ||",
          "while mutant == N || old & Bit.cancelled == 0 ||")]),
-    ("the lease of a late write is kept", [
-        ("DataService/Exchange/ExchangeRun.swift", "if let write = outcome.pendingWrite { await",
-         "if mutant != N, let write = outcome.pendingWrite { await")]),
     ("a load that was stopped on its way to the network thread goes on", [
         ("DataService/Load/Load.swift", "if wanted.isCancelled || wanted.isStopped {",
          "if wanted.isCancelled || mutant != N && wanted.isStopped {")]),
@@ -65,8 +62,8 @@ MUTANTS = [
         ("DataService/Exchange/AccountGeneration.swift", "guard !account.isEmpty, hasBegun", "guard mutant != N, !account.isEmpty, hasBegun")]),
     ("the judges are not asked", [
         ("DataService/Exchange/Exchange.swift", "let asked = waiters + judges", "let asked = mutant == N ? waiters : waiters + judges")]),
-    ("an exchange is not forgotten where it fails", [
-        ("DataService/Exchange/ExchangeRun.swift", "    } catch {\n      exchange.endLease(storedRow: false)", "    } catch {\n      if mutant != N { exchange.endLease(storedRow: false) }")]),
+    ("an exchange is not forgotten", [
+        ("DataService/Exchange/ExchangeRun.swift", "    core.engine.exchanges.forget(exchange)", "    if mutant != N { core.engine.exchanges.forget(exchange) }")]),
     ("a load that has its last delivery waits for no write", [
         ("DataService/Load/Load.swift", "guard machine.hasEnded, exchange == nil,", "guard machine.hasEnded, mutant == N || exchange == nil,")]),
     ("an exchange asks again for loads that have left", [

@@ -26,6 +26,8 @@ final class Port<Value: Sendable>: Sendable {
     var hasBegun = false
     /// Whether anything was delivered, and whether the last delivery was.
     var hasDelivered = false
+    /// Whether a fresh response or a failure was.
+    var hasAnswered = false
     var isComplete = false
     /// Whether the end was called.
     var isEndCalled = false
@@ -52,6 +54,7 @@ final class Port<Value: Sendable>: Sendable {
     mutating func place(_ delivery: Delivery, isInline: Bool) -> Placed {
       guard !isClosed, !isComplete else { return .nowhere }
       hasDelivered = true
+      if case .stored = delivery {} else { hasAnswered = true }
       if let reader {
         self.reader = nil
         return .read(reader)
@@ -125,12 +128,12 @@ final class Port<Value: Sendable>: Sendable {
     if let callback { attend(callback) } else { settle { $0.isAtEnd = true } }
   }
 
-  /// Makes a failure the last delivery, where the last one was not made yet, and ends.
+  /// Makes a failure the last delivery, where none was made that nothing follows (law 2), and ends.
   func end(with failure: DataServiceError) {
     let delivery = Delivery.failure(failure, lastKnown: nil)
     let placed = state.withLock { state in
       defer { state.isComplete = true }
-      return state.place(delivery, isInline: isInline)
+      return state.hasAnswered ? .nowhere : state.place(delivery, isInline: isInline)
     }
     handOn(delivery, placed)
     end()
