@@ -14,9 +14,9 @@ import Testing
     {
       _ = try await store.put("12345", for: RequestKey(account: account, target: url), change)
     }
-    try await put("https://a.example/x/1") { $0.tags = ["news", "old"] }
+    try await put("https://a.example/x/1") { $0.marks.tags = ["news", "old"] }
     try await put("https://a.example/x/2") { $0.head.receivedAt = 5 }
-    try await put("https://a.example/y") { $0.isPinned = true }
+    try await put("https://a.example/y") { $0.marks.isPinned = true }
     try await put("http://a.example/") { $0.body = .bytes(Data(count: 100)) }
     try await put("https://a.example.org/x/1", account: "alice")
     try await put("https://b.example/") { $0.isGood = false }

@@ -9,22 +9,19 @@ extension ResponseStore {
     package var head: ReceivedHead
     /// What selects the row from now on; `nil` where the 304 leaves the names in `Vary` as they are.
     package var variant: (vary: String, variant: String)?
-    /// Whether the row is to be pinned; `false` leaves a pinned row pinned.
-    package var isPinned: Bool
-    /// Tags to add to the row.
-    package var tags: [String]
+    /// The pin and the tags that the row gets.
+    package var marks: RowMarks
 
     /// Makes a description.
     package init(
       rowID: Int64, body: StoredResponse.Body, head: ReceivedHead,
-      variant: (vary: String, variant: String)? = nil, isPinned: Bool = false, tags: [String] = []
+      variant: (vary: String, variant: String)? = nil, marks: RowMarks = RowMarks()
     ) {
       self.rowID = rowID
       self.body = body
       self.head = head
       self.variant = variant
-      self.isPinned = isPinned
-      self.tags = tags
+      self.marks = marks
     }
   }
 
@@ -58,17 +55,17 @@ extension ResponseStore {
     guard row.body.id == freshening.body.id, row.body.checksum == freshening.body.checksum,
       !rowWriter.isBefore(freshening.head.started, row.started),
       try !rowWriter.hasTombstone(
-        found.key.target, row.accountID, freshening.head.started, tags: freshening.tags, connection)
+        found.key.target, row.accountID, freshening.head.started, tags: freshening.marks.tags, connection)
     else { return .superseded }
     row.head.freshen(by: freshening.head)
     row.isInvalid = false
-    row.isPinned = row.isPinned || freshening.isPinned
+    row.isPinned = row.isPinned || freshening.marks.isPinned
     if let (vary, variant) = freshening.variant {
       row.vary = vary
       guard try rowWriter.move(&row, of: found.key, to: variant, connection) else { return .superseded }
     }
     try connection.update(&row, found.key)
-    try connection.addTags(freshening.tags, to: row.id)
+    try connection.addTags(freshening.marks.tags, to: row.id)
     if row.fields.wire.count > found.row.fields.wire.count {
       try eviction.keepWithinLimit(writing: row.id, connection)
     }

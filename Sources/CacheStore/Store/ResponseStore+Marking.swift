@@ -22,19 +22,17 @@ extension ResponseStore {
   }
 
   /// Pins a row if asked to, and adds tags. Does nothing if the row has another body.
-  package func keep(
-    _ row: StoredResponse, isPinned: Bool, tags: [String]
-  ) async throws(CacheStoreError) {
+  package func mark(_ row: StoredResponse, _ marks: RowMarks) async throws(CacheStoreError) {
     try await writer.change(isStoring: true) { (connection) throws(CacheStoreError) in
       guard let found = try connection.rowHead(row.id), found.isSound, found.row.body.id == row.body.id
       else { return }
-      if isPinned {
+      if marks.isPinned, !row.isPinned {
         let statement = try connection.statement(.setPinned)
         statement.bind(1, row.id)
         statement.bind(2, 1)
         try statement.run()
       }
-      try connection.addTags(tags, to: row.id)
+      try connection.addTags(marks.tags, to: row.id)
     }
   }
 

@@ -69,7 +69,7 @@ extension ResponseStore {
 
   private func isRemoved(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Bool {
     try rowWriter.hasTombstone(
-      write.key.target, write.accountID, write.head.started, tags: write.tags, connection)
+      write.key.target, write.accountID, write.head.started, tags: write.marks.tags, connection)
   }
 
   private func overwrite(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
@@ -86,7 +86,7 @@ extension ResponseStore {
     }
     guard let body = try writeBody(write, replacing: existing, connection) else { return .superseded }
     var row = write.row(body: body)
-    row.isPinned = write.isPinned || existing?.isPinned == true || others.contains(where: \.isPinned)
+    row.isPinned = write.marks.isPinned || existing?.isPinned == true || others.contains(where: \.isPinned)
     if let existing {
       row.id = existing.id
       if existing.isOfOtherVariant { try rowWriter.setVariant(of: row.id, write.variant, connection) }
@@ -101,7 +101,7 @@ extension ResponseStore {
     }
     for other in others { try rowWriter.absorb(other, into: row.id, connection) }
     if existing == nil { try eviction.keepWithinRowLimit(writing: row.id, connection) }
-    try connection.addTags(write.tags, to: row.id)
+    try connection.addTags(write.marks.tags, to: row.id)
     try eviction.keepWithinLimit(writing: row.id, connection)
     return .stored(rowID: row.id, body: body)
   }

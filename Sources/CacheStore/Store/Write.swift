@@ -27,10 +27,8 @@ extension ResponseStore {
     package var head: ReceivedHead
     /// When the body last changed, in milliseconds since 1970-01-01 UTC.
     package var changedAt: Int64
-    /// Whether the row is to be pinned; `false` leaves a pinned row pinned.
-    package var isPinned = false
-    /// Tags to add to the row.
-    package var tags: [String] = []
+    /// The pin and the tags that the row gets.
+    package var marks = RowMarks()
     /// Whether a row of the key with that variant, and the names in `Vary` it is of, answers the same request: the
     /// response takes its place too. Without it, only the row of the response's own variant is replaced.
     package var replaces: (@Sendable (_ variant: String, _ vary: String) -> Bool)?

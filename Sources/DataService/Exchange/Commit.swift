@@ -66,7 +66,7 @@ struct Commit {
     write.vary = vary
     if isSame, let row = exchange.row { write.changedAt = row.value.changedAt }
     write.replaces = core.answering(prepared)
-    (write.isPinned, write.tags) = exchange.wishes
+    write.marks = exchange.marks
     return write
   }
 
@@ -163,11 +163,9 @@ struct Commit {
         stored = confirmed
       }
     }
-    let (isPinned, tags) = exchange.wishes
     let freshening = ResponseStore.Freshening(
       rowID: stored.id, body: stored.body, head: storedHead(of: answer, fields: answer.head.fields),
-      variant: variant(of: stored, freshenedBy: notModified, to: answer.head.fields), isPinned: isPinned,
-      tags: tags)
+      variant: variant(of: stored, freshenedBy: notModified, to: answer.head.fields), marks: exchange.marks)
     answer.addCookies(of: notModified)
     if case .untouched(let reason) = row { return try await conclude(answer, kept: .no(reason)) }
     if await exchange.refusal(of: answer) == .undecodable {
@@ -211,7 +209,7 @@ struct Commit {
     else {
       return .askAgain(because: Self.rowIsGone)
     }
-    await exchange.applyWishes(to: row)
+    await exchange.mark(row)
     var answer = Answer(row: row, comparedWith: exchange.candidate)
     answer.head.url = notModified.head.url
     answer.interim = notModified.interim

@@ -8,13 +8,6 @@ internal import PlatformFoundation
 /// is there after its last `await`, and says what it is about to do before the next.
 // `@unchecked`: it belongs to the network thread, as all that an ``Engine`` lists; its constants are for any.
 final class Exchange: @unchecked Sendable {
-  /// A load that wants the response pinned or tagged.
-  private struct Wish {
-    let load: any AnyLoad
-    let isPinned: Bool
-    let tags: [String]
-  }
-
   typealias Owed = (pause: Pause, responder: String)
 
   let plan: ExchangePlan
@@ -29,8 +22,8 @@ final class Exchange: @unchecked Sendable {
   private(set) var waiters: [ExchangeWaiter] = []
   /// Loads that have left the exchange to fill the store: they still judge what may replace the row (law 5).
   private var judges: [ExchangeWaiter] = []
-  /// What loads want of the row; those of a load that has left stay if it left the exchange to fill the store.
-  private var wanted: [Wish] = []
+  /// What loads want of the row; the marks of a load that has left stay if it left the exchange to fill the store.
+  private var wanted: [(load: any AnyLoad, marks: RowMarks)] = []
   private var task: Task<Void, Never>?
   /// Whether loads may still join; false once the body is complete.
   private var isOpen = true
@@ -132,9 +125,7 @@ final class Exchange: @unchecked Sendable {
     guard isOpen, !isStopped, waiter.mayFollow || !hasAsked else { return false }
     if !waiter.mayFollow { freshSince = core.timekeeper.bootNanoseconds }
     waiters.append(waiter)
-    if let request = waiter.load.request?.request, request.isPinned || !request.tags.isEmpty {
-      wanted.append(Wish(load: waiter.load, isPinned: request.isPinned, tags: request.tags))
-    }
+    if let marks = waiter.load.request?.request.marks, !marks.isEmpty { wanted.append((waiter.load, marks)) }
     return true
   }
 
@@ -239,21 +230,14 @@ final class Exchange: @unchecked Sendable {
     return isRefused ? .status : made.allSatisfy(\.isAccepted) ? nil : .undecodable
   }
 
-  /// Whether a load that shares the exchange, or has left it to fill the store, wants its response pinned, and the tags
-  /// that they want.
-  var wishes: (isPinned: Bool, tags: [String]) {
-    var tags: [String] = []
-    for wish in wanted { tags += wish.tags.filter { !tags.contains($0) } }
-    return (wanted.contains(where: \.isPinned), tags)
-  }
+  /// The marks that the loads want which share the exchange, or have left it to fill the store.
+  var marks: RowMarks { wanted.reduce(into: RowMarks()) { $0 += $1.marks } }
 
-  /// Applies the loads' wishes to a row that another exchange has stored.
-  func applyWishes(to row: StoredResponse) async {
-    let (isPinned, tags) = wishes
-    guard isPinned && !row.isPinned || !tags.isEmpty else { return }
-    await core.change { (store) async throws(CacheStoreError) in
-      try await store.keep(row, isPinned: isPinned, tags: tags)
-    }
+  /// Marks a row that another exchange has stored.
+  func mark(_ row: StoredResponse) async {
+    let marks = marks
+    guard marks.mayBeMissing(from: row) else { return }
+    await core.change { (store) async throws(CacheStoreError) in try await store.mark(row, marks) }
   }
 
   /// Reports the body's progress to the loads.

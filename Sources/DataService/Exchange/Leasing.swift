@@ -202,7 +202,7 @@ struct Leasing {
     else { return nil }
     exchange.core.trace("done: another process has refreshed the entry")
     exchange.closeToNewLoads()
-    await exchange.applyWishes(to: row)
+    await exchange.mark(row)
     let plan = exchange.plan
     return Answer(row: row, comparedWith: plan.candidate)
   }

@@ -107,7 +107,7 @@ struct UpstreamStep {
     write.vary = candidate.vary
     let answers = core.answering(prepared)
     if isConfirmed { write.replaces = answers }
-    (write.isPinned, write.tags) = exchange.wishes
+    write.marks = exchange.marks
     let ready = write
     let done = await core.door.ask(for: .commit) {
       [generation, prepared, plan]
@@ -133,7 +133,7 @@ struct UpstreamStep {
       core.trace("stored from the tier")
       var row = StoredResponse(
         id: id, accountID: accountID, variant: ready.variant, vary: ready.vary, head: ready.head,
-        isPinned: ready.isPinned, body: body)
+        isPinned: ready.marks.isPinned, body: body)
       row.isFromSharedCache = true
       return (row, .superseded)
     case .done((_, .superseded)):

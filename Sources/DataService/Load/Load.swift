@@ -419,13 +419,13 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
   /// Whether the row that suits the request gets the pin or the tags, delivered or not, since no fresh one has them in the
   /// store. `storedOnly` changes nothing, nor does a load that was cancelled or stopped by now (law 11).
   private var isToBeMarked: Bool {
-    guard plan.wantsMark, plan.policy != .storedOnly, !wanted.isCancelled, !isStopped, !isRowUnusable,
+    guard plan.policy != .storedOnly, !wanted.isCancelled, !isStopped, !isRowUnusable,
       let row = row?.value, row.isInStore
     else { return false }
     if case .success((let response, _)) = result {
       guard case .no(let reason) = response.kept, !reason.isOfStore else { return false }
     }
-    return !row.isPinned || !prepared.request.tags.isEmpty
+    return prepared.request.marks.mayBeMissing(from: row)
   }
 
   /// Pins and tags the row that was delivered without an exchange. The load ends when that is done, or takes as long as
@@ -434,8 +434,7 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
     guard let row else { return }
     Task(executorPreference: core.thread) { [self] in
       await core.change { [prepared] (store) async throws(CacheStoreError) in
-        try await store.keep(
-          row.value, isPinned: prepared.request.isPinned && !row.value.isPinned, tags: prepared.request.tags)
+        try await store.mark(row.value, prepared.request.marks)
       }
       isMarking = false
       endIfOver()

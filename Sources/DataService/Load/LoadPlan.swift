@@ -27,9 +27,6 @@ struct LoadPlan<Value: Sendable>: Sendable {
 
   var elapsed: Duration { .nanoseconds(core.timekeeper.bootNanoseconds - beganAt) }
 
-  /// Whether a pin or tags are asked for.
-  var wantsMark: Bool { prepared.request.isPinned || !prepared.request.tags.isEmpty }
-
   /// Until when it waits for the fresh response, in nanoseconds since boot; `nil` where it has no deadline.
   func waitsUntil(mayHaveStored: Bool) -> Int64? {
     guard let deadline = policy.kind.deadline, policy.kind.endsAnyway || mayHaveStored else { return nil }

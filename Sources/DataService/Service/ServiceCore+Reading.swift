@@ -160,8 +160,7 @@ extension ServiceCore {
         replaced?.variant
         ?? Vary.variant(names: write.vary, requestFields: prepared.fields, protect: protect)
       write.replaces = answering(prepared)
-      write.isPinned = request.isPinned
-      write.tags = request.tags
+      write.marks = request.marks
       guard case .stored = try await store.overwrite(write) else { return .no(.superseded) }
       return .yes
     } catch {
@@ -185,9 +184,9 @@ extension ServiceCore {
     guard let prepared = try? prepare(request, policy: .storedThenFresh), !prepared.isPassThrough,
       let found = try? await store.lookup(prepared.key), let row = select(from: found, for: prepared)
     else { return false }
-    guard marks, request.isPinned && !row.isPinned || !request.tags.isEmpty else { return true }
+    guard marks, request.marks.mayBeMissing(from: row) else { return true }
     await change { (store) async throws(CacheStoreError) in
-      try await store.keep(row, isPinned: request.isPinned && !row.isPinned, tags: request.tags)
+      try await store.mark(row, request.marks)
     }
     return true
   }

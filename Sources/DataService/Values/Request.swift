@@ -158,3 +158,8 @@ extension DataService {
   /// ``Limits``, for a program that has a type of that name.
   public typealias Limits = DataService::Limits
 }
+
+extension DataService.Request {
+  /// The pin and the tags that the row is to get.
+  var marks: RowMarks { RowMarks(isPinned: isPinned, tags: tags) }
+}

@@ -57,8 +57,7 @@ struct RowCopy: Sendable {
     write.variant = row.variant
     write.vary = row.vary
     write.changedAt = row.changedAt
-    write.isPinned = row.isPinned
-    write.tags = entry.tags
+    write.marks = RowMarks(isPinned: row.isPinned, tags: entry.tags)
     return try await target.overwrite(write) != .superseded
   }
 

@@ -128,8 +128,8 @@ extension DamagePlace {
       let store = fixture.another()
       let alice = RequestKey(account: "alice", target: "https://example.org/tagged")
       _ = try await store.put("x", for: alice, at: 9) {
-        $0.tags = ["t"]
-        $0.isPinned = true
+        $0.marks.tags = ["t"]
+        $0.marks.isPinned = true
       }
       await store.close()
       try RawDatabase(fixture.path).execute("PRAGMA wal_checkpoint(TRUNCATE)")

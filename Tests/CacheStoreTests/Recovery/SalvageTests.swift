@@ -31,8 +31,8 @@ import TestTurns
           account: number % 3 == 0 ? "alice" : "", target: "https://example.org/some/path/\(number)")
         let written = try await fixture.store.put(SalvageTests.body(number), for: key, at: Int64(number + 1))
         {
-          $0.tags = number % 4 == 0 ? ["fourth", "of \(number)"] : []
-          $0.isPinned = number % 5 == 0
+          $0.marks.tags = number % 4 == 0 ? ["fourth", "of \(number)"] : []
+          $0.marks.isPinned = number % 5 == 0
         }
         keys.append(key)
         ids.append(try #require(written.row).rowID)

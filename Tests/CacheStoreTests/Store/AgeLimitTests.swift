@@ -25,7 +25,7 @@ import TestTurns
     for (key, instant) in [(.page, 9_900_000), (.other, 9_999_000), (pinned, 1)] as [(RequestKey, Int64)] {
       _ = try await store.put("body", for: key) {
         $0.head.receivedAt = instant
-        $0.isPinned = key == pinned
+        $0.marks.isPinned = key == pinned
       }
     }
     let readers = [fixture.another(), fixture.another { $0.isReadOnly = true }]

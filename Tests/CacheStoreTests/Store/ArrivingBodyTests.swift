@@ -86,7 +86,7 @@ struct ArrivingBodyTests {
     let fixture = try StoreFixture { $0.maximumBytes = 1 << 20 }
     let store = fixture.store
     for number in 0..<2 {
-      _ = try await store.put(pattern(350_000), for: key(number)) { $0.isPinned = true }
+      _ = try await store.put(pattern(350_000), for: key(number)) { $0.marks.isPinned = true }
     }
     let account = try await store.accountID(named: "")
     let body = try await store.beginBody(accountID: account, partial: nil, makingRoom: true)

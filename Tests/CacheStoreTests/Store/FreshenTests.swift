@@ -65,7 +65,7 @@ import TestTurns
       ($0.vary, $0.variant) = ("accept", "accept: a")
       ($0.isPinned, $0.tags) = (true, ["both", "old"])
     }
-    let (row, body) = try #require(try await store.put("new", for: .page, at: 2) { $0.tags = ["both"] }.row)
+    let (row, body) = try #require(try await store.put("new", for: .page, at: 2) { $0.marks.tags = ["both"] }.row)
     var update = freshening(row, body, at: 3)
     update.variant = ("accept", "accept: a")
     #expect(try await store.freshen(update).isStored)
@@ -94,11 +94,11 @@ import TestTurns
   @Test func `a 304 pins its row where that is asked for, adds tags, and takes no pin away`() async throws {
     let fixture = try StoreFixture()
     let store = fixture.store
-    let (row, body) = try #require(try await store.put("kept", for: .page, at: 1) { $0.tags = ["one"] }.row)
+    let (row, body) = try #require(try await store.put("kept", for: .page, at: 1) { $0.marks.tags = ["one"] }.row)
     for (instant, isPinned) in [(2, true), (3, false)] as [(Int64, Bool)] {
       var update = freshening(row, body, at: instant)
-      update.isPinned = isPinned
-      update.tags = ["two"]
+      update.marks.isPinned = isPinned
+      update.marks.tags = ["two"]
       #expect(try await store.freshen(update).isStored)
       let entry = try #require(try await store.entries().first)
       #expect(entry.response.isPinned && entry.tags == ["one", "two"], "\(instant)")

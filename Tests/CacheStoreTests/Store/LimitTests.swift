@@ -40,7 +40,7 @@ import TestTurns
     var stored = 0
     await #expect {
       for number in 0..<100 {
-        _ = try await fixture.store.put(Data(count: 20_000), for: key(number)) { $0.isPinned = true }
+        _ = try await fixture.store.put(Data(count: 20_000), for: key(number)) { $0.marks.isPinned = true }
         stored += 1
       }
     } throws: {
@@ -187,7 +187,7 @@ import TestTurns
     let fixture = try StoreFixture()
     _ = try await fixture.store.put("12345", for: RequestKey(target: "https://a.example/x"))
     _ = try await fixture.store.put("123", for: RequestKey(target: "https://a.example/y?z")) {
-      $0.isPinned = true
+      $0.marks.isPinned = true
     }
     _ = try await fixture.store.put("1", for: RequestKey(account: "alice", target: "http://b.example:8080"))
     _ = try await fixture.store.put("1", for: RequestKey(target: "key:mine"))
@@ -207,7 +207,7 @@ import TestTurns
   @Test func `the number of rows stays within its limit, pinned ones among them`() async throws {
     let fixture = try StoreFixture { $0.maximumRows = 20 }
     for number in 0..<100 {
-      _ = try await fixture.store.put("a", for: key(number), at: Int64(number)) { $0.isPinned = number < 5 }
+      _ = try await fixture.store.put("a", for: key(number), at: Int64(number)) { $0.marks.isPinned = number < 5 }
       #expect(try fixture.number("SELECT count(*) FROM last_request") == Int64(min(number + 1, 20)))
     }
     let left = Set(try await fixture.store.entries().map(\.key.target))

@@ -29,8 +29,8 @@ import TestTurns
     write.variant = "accept: text/plain"
     write.vary = "accept"
     write.changedAt = 13
-    write.isPinned = true
-    write.tags = ["x", "y"]
+    write.marks.isPinned = true
+    write.marks.tags = ["x", "y"]
     let result = try await store.overwrite(write)
     let (rowID, body) = try #require(result.row)
     let found = try store.lookupNow(key)

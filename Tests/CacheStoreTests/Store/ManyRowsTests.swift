@@ -45,7 +45,7 @@ import Testing
       var selection = EntrySelection.all
       selection.targets = ["https://other.example/x"]
       _ = try await store.put("x", for: RequestKey(target: "https://other.example/x"), at: 9) {
-        $0.isPinned = true
+        $0.marks.isPinned = true
       }
       func read(_ work: () async throws -> Int) async throws -> Int {
         _ = try store.pool.withConnection(waitingUntil: 0) { $0.pagesRead() }

@@ -55,7 +55,7 @@ import TestTurns
   @Test func `a lower one trims at once, and what is pinned stays`() async throws {
     let fixture = try StoreFixture()
     try await fill(fixture.store, 200)
-    _ = try await fixture.store.put("pinned", for: .page, at: 1) { $0.isPinned = true }
+    _ = try await fixture.store.put("pinned", for: .page, at: 1) { $0.marks.isPinned = true }
     let removed = try await fixture.store.setLimits(StoreLimits(maximumRows: 10))
     #expect(removed == 191)
     #expect(try await fixture.store.entries().contains { $0.key == .page })
@@ -100,7 +100,7 @@ import TestTurns
       }
     }
     _ = try await store.put("pinned", for: .page, at: 1) {
-      $0.isPinned = true
+      $0.marks.isPinned = true
       $0.head.receivedAt = 1_000
     }
     let rows = "SELECT count(*) FROM last_request"

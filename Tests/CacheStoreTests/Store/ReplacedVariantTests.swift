@@ -20,8 +20,8 @@ import Testing
     let fixture = try StoreFixture()
     let store = fixture.store
     let old = try await store.put("old", for: .page, at: 1) {
-      $0.tags = ["old"]
-      $0.isPinned = true
+      $0.marks.tags = ["old"]
+      $0.marks.isPinned = true
     }
     _ = try await store.put("other's", for: .page, at: 1) { ($0.vary, $0.variant) = ("accept", "accept: b") }
     #expect(try await put("new", in: store, at: 2).row?.rowID == old.row?.rowID)

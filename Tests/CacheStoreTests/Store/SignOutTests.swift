@@ -22,7 +22,7 @@ import TestTurns
       let body = Data((String(repeating: "s3cret-body ", count: count / 12)).utf8)
       _ = try await store.put(body, for: key, at: Int64(round)) {
         $0.head.fields = ["X-Secret": "s3cret-field"]
-        $0.tags = ["s3cret-tag"]
+        $0.marks.tags = ["s3cret-tag"]
         $0.variant = "s3cret-variant: x"
         $0.head.url = "https://s3cret-answer.example/"
       }

@@ -26,8 +26,8 @@ import TestTurns
     Operation(name: "a new short body") { _ = try await $0.store.put("new", for: .other, at: 9) },
     Operation(name: "a new row with tags and a pin") {
       _ = try await $0.store.put("new", for: .other, at: 9) {
-        $0.tags = ["one", "two"]
-        $0.isPinned = true
+        $0.marks.tags = ["one", "two"]
+        $0.marks.isPinned = true
       }
     },
     Operation(name: "a new long body", isPiecewise: true) {
@@ -42,7 +42,7 @@ import TestTurns
       _ = try await filled.store.put("", for: .short, at: 9) { $0.body = .sameAs(filled.body) }
     },
     Operation(name: "tags over tags") {
-      _ = try await $0.store.put("other", for: .tagged, at: 9) { $0.tags = ["two", "three"] }
+      _ = try await $0.store.put("other", for: .tagged, at: 9) { $0.marks.tags = ["two", "three"] }
     },
     Operation(name: "a body that came in pieces", isPiecewise: true) { filled in
       let body = try await filled.store.beginBody(accountID: filled.accountID)
@@ -126,15 +126,15 @@ import TestTurns
     },
     Operation(name: "a pin and tags for a row that was delivered") { filled in
       let row = try #require(try await filled.store.lookup(.short).rows.first)
-      try await filled.store.keep(row, isPinned: true, tags: ["three"])
+      try await filled.store.mark(row, RowMarks(isPinned: true, tags: ["three"]))
     },
     Operation(
       name: "freshening to a variant that has a row", prepare: Filled.variant,
       perform: { filled in
         var wanted = freshening(filled.row, filled.body, at: 9)
         wanted.variant = ("v", "v: a")
-        wanted.tags = ["three"]
-        wanted.isPinned = true
+        wanted.marks.tags = ["three"]
+        wanted.marks.isPinned = true
         _ = try await filled.store.freshen(wanted)
       }),
     Operation(
@@ -204,8 +204,8 @@ import TestTurns
       _ = try await store.put("short", for: .short)
       _ = try await store.put(pattern(3000), for: .long)
       _ = try await store.put("tagged", for: .tagged) {
-        $0.tags = ["one", "two"]
-        $0.isPinned = true
+        $0.marks.tags = ["one", "two"]
+        $0.marks.isPinned = true
       }
       _ = try await store.put("hers", for: RequestKey(account: "alice", target: RequestKey.short.target))
       accountID = try await store.accountID(named: "")

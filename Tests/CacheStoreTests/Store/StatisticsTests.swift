@@ -32,7 +32,7 @@ import Testing
       let key = RequestKey(target: "https://example.org/\(number)")
       _ = try await store.put("x", for: key) {
         $0.head.receivedAt = instant
-        $0.isPinned = number == 2
+        $0.marks.isPinned = number == 2
       }
     }
     let use = try await store.use()

@@ -16,9 +16,9 @@ import Testing
       let entry = try #require(try await store.entries().first { $0.key == key })
       return entry.response.isPinned == isPinned && entry.tags == tags
     }
-    try await store.keep(row, isPinned: false, tags: ["one"])
+    try await store.mark(row, RowMarks(isPinned: false, tags: ["one"]))
     #expect(try await isMarked(.page, isPinned: false, tags: ["one"]))
-    try await store.keep(row, isPinned: true, tags: ["two"])
+    try await store.mark(row, RowMarks(isPinned: true, tags: ["two"]))
     #expect(try await isMarked(.page, isPinned: true, tags: ["one", "two"]))
     #expect(try await isMarked(.other, isPinned: false, tags: []))
     #expect(try fixture.number("SELECT max(pinned) FROM last_request") == 1)
@@ -26,7 +26,7 @@ import Testing
     _ = try await store.put(pattern(1500), for: .page, at: 2)
     let unpinned = try await store.unpin(.all)
     #expect(unpinned == 1)
-    try await store.keep(row, isPinned: true, tags: ["three"])
+    try await store.mark(row, RowMarks(isPinned: true, tags: ["three"]))
     #expect(try await isMarked(.page, isPinned: false, tags: ["one", "two"]))
   }
 }

@@ -10,7 +10,7 @@ import TestTurns
 
   private static func filled() async throws -> StoreFixture {
     let fixture = try StoreFixture()
-    _ = try await fixture.store.put("body", for: key) { $0.tags = ["t"] }
+    _ = try await fixture.store.put("body", for: key) { $0.marks.tags = ["t"] }
     return fixture
   }
 

@@ -437,7 +437,7 @@ import TestTurns
       fields: entry.response.fields, receivedAt: .max, body: .bytes(Data("poison".utf8)))
     write.head.started.nanoseconds += 1
     write.head.fields.append("Set-Cookie", "id=theirs")
-    write.isPinned = true
+    write.marks.isPinned = true
     _ = try await store.overwrite(write)
     await store.close()
     #expect(try await shell.run("export", "poison.cfx").status == 0)
