@@ -219,6 +219,6 @@ extension ResponseStore.Write {
   fileprivate func row(body: StoredResponse.Body) -> StoredResponse {
     StoredResponse(
       id: 0, accountID: accountID, isGood: isGood, variant: variant, vary: vary, head: head,
-      changedAt: changedAt, isPinned: isPinned, body: body)
+      changedAt: changedAt, isPinned: marks.isPinned, body: body)
   }
 }

@@ -63,9 +63,10 @@ import TestTurns
     let store = fixture.store
     _ = try await store.put("old", for: .page, at: 1) {
       ($0.vary, $0.variant) = ("accept", "accept: a")
-      ($0.isPinned, $0.tags) = (true, ["both", "old"])
+      ($0.marks.isPinned, $0.marks.tags) = (true, ["both", "old"])
     }
-    let (row, body) = try #require(try await store.put("new", for: .page, at: 2) { $0.marks.tags = ["both"] }.row)
+    let (row, body) = try #require(
+      try await store.put("new", for: .page, at: 2) { $0.marks.tags = ["both"] }.row)
     var update = freshening(row, body, at: 3)
     update.variant = ("accept", "accept: a")
     #expect(try await store.freshen(update).isStored)
@@ -94,7 +95,8 @@ import TestTurns
   @Test func `a 304 pins its row where that is asked for, adds tags, and takes no pin away`() async throws {
     let fixture = try StoreFixture()
     let store = fixture.store
-    let (row, body) = try #require(try await store.put("kept", for: .page, at: 1) { $0.marks.tags = ["one"] }.row)
+    let (row, body) = try #require(
+      try await store.put("kept", for: .page, at: 1) { $0.marks.tags = ["one"] }.row)
     for (instant, isPinned) in [(2, true), (3, false)] as [(Int64, Bool)] {
       var update = freshening(row, body, at: instant)
       update.marks.isPinned = isPinned

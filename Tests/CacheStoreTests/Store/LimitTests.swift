@@ -207,7 +207,9 @@ import TestTurns
   @Test func `the number of rows stays within its limit, pinned ones among them`() async throws {
     let fixture = try StoreFixture { $0.maximumRows = 20 }
     for number in 0..<100 {
-      _ = try await fixture.store.put("a", for: key(number), at: Int64(number)) { $0.marks.isPinned = number < 5 }
+      _ = try await fixture.store.put("a", for: key(number), at: Int64(number)) {
+        $0.marks.isPinned = number < 5
+      }
       #expect(try fixture.number("SELECT count(*) FROM last_request") == Int64(min(number + 1, 20)))
     }
     let left = Set(try await fixture.store.entries().map(\.key.target))

@@ -41,10 +41,10 @@ import Testing
     // Written alone, so that both are there.
     let own = try await store.put("own", for: .page, at: 1) {
       ($0.vary, $0.variant) = ("accept", "accept: a")
-      ($0.tags, $0.isPinned) = (["own"], isOwnPinned)
+      ($0.marks.tags, $0.marks.isPinned) = (["own"], isOwnPinned)
     }
     _ = try await store.put(pattern(2500), for: .page, at: 2) {
-      ($0.tags, $0.isPinned) = (["long"], !isOwnPinned)
+      ($0.marks.tags, $0.marks.isPinned) = (["long"], !isOwnPinned)
     }
     #expect(try await put("new", in: store, at: 3).row?.rowID == own.row?.rowID)
     let entry = try #require(try await store.entries().first)
@@ -59,7 +59,7 @@ import Testing
   {
     let fixture = try StoreFixture()
     let store = fixture.store
-    _ = try await store.put("missing", for: .page, at: 1) { ($0.isGood, $0.tags) = (false, ["t"]) }
+    _ = try await store.put("missing", for: .page, at: 1) { ($0.isGood, $0.marks.tags) = (false, ["t"]) }
     _ = try await put("good", in: store, at: 2)
     #expect(try await store.lookup(.page).rows.map(\.isGood) == [true])
     #expect(try await store.entries().map(\.tags) == [["t"]])

@@ -242,7 +242,7 @@ import TestTurns
     static let variant: @Sendable (Filled) async throws -> Void = { filled in
       let other = filled.fixture.another()
       _ = try await other.put("variant", for: .short, at: 2) {
-        ($0.vary, $0.variant, $0.tags) = ("v", "v: a", ["one", "four"])
+        ($0.vary, $0.variant, $0.marks.tags) = ("v", "v: a", ["one", "four"])
       }
       await other.close()
     }
@@ -251,7 +251,7 @@ import TestTurns
     static let ownRow: @Sendable (Filled) async throws -> Void = { filled in
       let other = filled.fixture.another()
       _ = try await other.put("own", for: .short, at: 3) {
-        ($0.head.version, $0.tags) = (StoredResponse.localVersion, ["own"])
+        ($0.head.version, $0.marks.tags) = (StoredResponse.localVersion, ["own"])
       }
       await other.close()
     }

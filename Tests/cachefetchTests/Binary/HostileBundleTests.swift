@@ -39,7 +39,7 @@ import TestTurns
       { $0.head.fields = HTTPFields(wire: Array("A: b".utf8)) }),
     Hostile("a status of five digits", "is damaged", { $0.head.status = 99_999 }),
     Hostile("a status below 0", "is damaged", { $0.head.status = -1 }),
-    Hostile("an escape in a tag", "control characters", { $0.tags = ["a\u{1B}[2J"] }),
+    Hostile("an escape in a tag", "control characters", { $0.marks.tags = ["a\u{1B}[2J"] }),
     Hostile("a carriage return in a variant", "control characters", { $0.variant = "a: b\r" }),
     Hostile("a bell in Vary", "control characters", { $0.vary = "a\u{7}" }),
     Hostile("a line feed in what else tells keys apart", "control characters", { $0.key.extra = "a\n" }),
