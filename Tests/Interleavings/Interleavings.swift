@@ -5,7 +5,7 @@ import TestSupport
 /// Plays interleavings of loads, cancels, removals, sign-outs and a slow disk on the real service, one after the other.
 ///
 ///     Interleavings COUNT [FIRST]       the seeds from FIRST on, by default 1
-///     Interleavings trace SEED          one of them, with all that happens
+///     Interleavings trace SEED [COUNT]  one of them, or so many from it on, with all that happens
 ///
 /// `SWIFT_DETERMINISTIC_HASHING=1` makes a seed the same in every process.
 @main package enum Interleavings {
@@ -16,15 +16,16 @@ import TestSupport
     let arguments = CommandLine.arguments.dropFirst()
     let numbers = arguments.compactMap { UInt64($0) }
     guard let number = numbers.first else {
-      print("usage: Interleavings COUNT [FIRST] | trace SEED")
+      print("usage: Interleavings COUNT [FIRST] | trace SEED [COUNT]")
       exit(64)
     }
     let isTraced = arguments.first == "trace"
-    let first = isTraced ? number : numbers.dropFirst().first ?? 1
+    let other = numbers.dropFirst().first ?? 1
+    let (first, count) = isTraced ? (number, other) : (other, number)
     let began = ContinuousClock.now
-    let findings = try play(first..<(first + (isTraced ? 1 : number)), isTraced: isTraced)
+    let findings = try play(first..<(first + count), isTraced: isTraced)
     for finding in findings { print(describe(finding)) }
-    print("interleavings: \(isTraced ? 1 : number) from seed \(first) in \(ContinuousClock.now - began)")
+    print("interleavings: \(count) from seed \(first) in \(ContinuousClock.now - began)")
     if !findings.isEmpty { exit(1) }
   }
 

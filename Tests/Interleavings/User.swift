@@ -181,7 +181,11 @@ final class User: @unchecked Sendable {
     // One of the bodies that it refused was the answer's, the others a stored row's: not all of them are written.
     // After a 304 the answer may be another exchange's.
     if hasRefusedAnswer, scene.confirmedAt[key, default: 0] < beganAt {
-      let written = refused.filter { scene.confirmed[$0] == nil && scene.writtenAt[$0, default: 0] > beganAt }
+      // What was asked for before it began may be another exchange's too, whose row it found.
+      let written = refused.filter {
+        scene.confirmed[$0] == nil && scene.writtenAt[$0, default: 0] > beganAt
+          && Body(Data($0.utf8)).asked > beganAt
+      }
       if written.count == refused.count { scene.fail("a body that a load refused was written") }
     }
   }
