@@ -6,6 +6,8 @@ import PlatformFoundation
 
 /// What one seed plays on a stage, and the laws.
 final class Scene: @unchecked Sendable {
+  /// More than who follows another exchange for half a minute takes, looking every 5 ms.
+  private static let longest = 80_000
   let stage: Stage
   private let seed: UInt64
   private let isTraced: Bool
@@ -27,6 +29,8 @@ final class Scene: @unchecked Sendable {
   // What the laws look at.
   private var bodies = 0
   private var askings: [Asking] = []
+  /// How often the origin was asked for a key.
+  private var asks: [Key: Int] = [:]
   /// Keys whose exchanges may run beside each other.
   var mayBeBeside: Set<Key> = []
   /// Keys whose lease has been given back, since there was nothing to store.
@@ -83,10 +87,11 @@ final class Scene: @unchecked Sendable {
     run(until: 5_000)
     stage.advance(by: stage.oneOf([100_000_000, 3_600_000_000_000]))
     isPrelude = false
+    asks = [:]
     (isOrdered, slowness) = (stage.chance(50), stage.oneOf([0, 0, 2, 8]))
     plot = plot(of: keys)
     let begun = stage.steps
-    while stage.steps - begun < 20_000 {
+    while stage.steps - begun < Self.longest {
       while let next = plot.last, next.step <= stage.steps - begun { plot.removeLast().act() }
       if isTense { actInTension() }
       if stage.step() {
@@ -96,7 +101,7 @@ final class Scene: @unchecked Sendable {
       guard let next = plot.popLast() else { break }
       next.act()
     }
-    if stage.steps - begun >= 20_000 { fail("it does not end") }
+    if stage.steps - begun >= Self.longest { fail("it does not end") }
     checkEnd(keys)
     (users, callbackQueues, plot) = ([], [], [])
   }
@@ -234,6 +239,7 @@ final class Scene: @unchecked Sendable {
   func ask(_ key: Key) -> Asking {
     let asking = Asking(key)
     askings.append(asking)
+    asks[key, default: 0] += 1
     if !mayBeBeside.contains(key), !asksAlone.contains(key),
       askings.count(where: { $0.key == key && !$0.isCancelled }) > 1
     {
@@ -279,6 +285,8 @@ final class Scene: @unchecked Sendable {
   func checkLease() {
     guard let key = leaseDue else { return }
     leaseDue = nil
+    // Who has waited for one that ended without a row goes alone.
+    guard asks[key] == 1 else { return }
     if slowness == 0, !wasHeldUp, !mayBeBeside.contains(key), !asksAlone.contains(key),
       stage.service.store.locksForTesting == 0
     {

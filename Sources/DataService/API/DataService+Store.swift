@@ -1,4 +1,5 @@
 public import CacheStore
+internal import Guards
 public import PlatformFoundation
 
 extension DataService {
@@ -178,6 +179,8 @@ extension DataService {
   }
 
   private func signOutHere(_ name: String) async throws(DataServiceError) {
+    core.state.withLock { $0.leaving.append(name) }
+    defer { core.state.withLock { $0.end(leaving: name) } }
     await core.stop(.signedOut) { $0.key.account == name }
     try await storeOperation { (store) throws(CacheStoreError) in try await store.signOut(accountName: name) }
   }

@@ -119,12 +119,12 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
   /// Starts the load. The lookup runs on this thread if it needs no waiting and this is not the network thread, which
   /// all loads share; otherwise on the store's queue.
   func start() {
-    let closed = core.state.withLock { state in
+    let refusal = core.state.withLock { state in
       state.add(self)
-      return state.closed
+      return state.refusal(of: prepared.key.account)
     }
-    // `close()` listed the loads before this one was added, so the load ends itself.
-    if let closed { return end(before: closed) }
+    // Closing and sign-out listed the loads before this one was added, so the load ends itself.
+    if let refusal { return end(before: refusal) }
     if prepared.isPassThrough { return begin(with: .storeAnswered(.nothing)) }
     if core.thread.isCurrent {
       let timeLimit = core.store.isReadyToLookUp ? nil : core.configuration.timeouts.opening

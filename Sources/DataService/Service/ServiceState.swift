@@ -13,6 +13,8 @@ struct ServiceState {
   var prefetches = HeldPrefetches()
   /// The reason for refusing loads, once the service is closed.
   var closed: DataServiceError?
+  /// The accounts that are being signed out. Nothing of theirs begins: what it looked up would be delivered after that.
+  var leaving: [String] = []
   /// What wakes and ends each running sequence of `changes(to:)`; sequences of `live(_:)` are only ended.
   var observers: [Observer] = []
   /// Wakes the observers; `nil` while there are none.
@@ -33,6 +35,16 @@ struct ServiceState {
   mutating func add(_ load: any AnyLoad) { loads.add(load) }
 
   mutating func remove(_ load: any AnyLoad) { loads.remove(load) }
+
+  /// Notes that a sign-out of the account is over; another may be under way.
+  mutating func end(leaving account: String) {
+    if let place = leaving.firstIndex(of: account) { leaving.remove(at: place) }
+  }
+
+  /// Why a load of that account does not begin; `nil` where it does.
+  func refusal(of account: String) -> DataServiceError? {
+    closed ?? (leaving.contains(account) ? .signedOut : nil)
+  }
 
   /// Records a store error. Returns whether it is not among those reported last.
   mutating func report(_ message: String) -> Bool {

@@ -21,5 +21,7 @@ struct ScriptedLoads: LoadSource {
 
   func close(within timeLimit: Duration) { note("closed") }
 
-  func endProcess(after timeLimit: Duration, _ status: Status) { note("ends with \(status.rawValue)") }
+  func endProcess(after timeLimit: Duration, _ status: cachefetch.ExitStatus) {
+    note("ends with \(status.rawValue)")
+  }
 }
