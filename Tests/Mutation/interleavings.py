@@ -7,9 +7,10 @@ All are compiled into one optimised build of a copy of the tree, and switched on
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
+
+import mutate
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TREE = ROOT / ".build" / "mutate-interleavings"
@@ -22,7 +23,7 @@ let mutant = getenv("CACHEFETCH_MUTANT").flatMap { Int(String(cString: $0)) } ??
 MUTANTS = [
     ("loads join while decoders look at the body", [
         ("DataService/Exchange/Exchange.swift",
-         "    closeToNewLoads()\n    let asked", "    if mutant != N { closeToNewLoads() }\n    let asked")]),
+         "    closeToNewLoads()\n    return await refusal", "    if mutant != N { closeToNewLoads() }\n    return await refusal")]),
     ("a row is written without a claim", [
         ("DataService/Exchange/Exchange.swift", "claims > 0 || fini", "mutant == N || claims > 0 || fini")]),
     ("what waits in the port hears of no close", [
@@ -61,7 +62,7 @@ MUTANTS = [
     ("nothing asks about a sign-out where nothing is written", [
         ("DataService/Exchange/AccountGeneration.swift", "guard !account.isEmpty, hasBegun", "guard mutant != N, !account.isEmpty, hasBegun")]),
     ("the judges are not asked", [
-        ("DataService/Exchange/Exchange.swift", "let asked = waiters + judges", "let asked = mutant == N ? waiters : waiters + judges")]),
+        ("DataService/Exchange/Exchange.swift", "by: waiters + judges)", "by: mutant == N ? waiters : waiters + judges)")]),
     ("an exchange is not forgotten", [
         ("DataService/Exchange/ExchangeRun.swift", "    core.engine.exchanges.forget(exchange)", "    if mutant != N { core.engine.exchanges.forget(exchange) }")]),
     ("a load that has its last delivery waits for no write", [
@@ -79,14 +80,8 @@ MUTANTS = [
 
 
 def build():
-    TREE.mkdir(parents=True, exist_ok=True)
-    for entry in TREE.iterdir():
-        if entry.name != ".build":
-            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout
-    for name in filter(None, names.decode().split("\0")):
-        (TREE / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / name, TREE / name, follow_symlinks=False)
+    mutate.TREE = TREE
+    mutate.copy_tree()
     for number, (what, changes) in enumerate(MUTANTS, 1):
         for path, old, new in changes:
             file = TREE / "Sources" / path

@@ -151,7 +151,7 @@ struct Attempt {
       isResumable: arrival.redirects == 0 && !head.head.isDecoded, resuming: resuming)
     let collected = try await collector.collect(body)
     if case .askAgain(let reason) = collected { return .askAgain(because: reason) }
-    if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
+    try exchange.check()
     var answer = head
     if let previous = exchange.candidate?.body { answer.comparison = (previous, collector.isSameAsPrevious) }
     answer.isGood = row != .keptForHTTPOnly

@@ -124,7 +124,10 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
       return state.refusal(of: prepared.key.account)
     }
     // Closing and sign-out listed the loads before this one was added, so the load ends itself.
-    if let refusal { return end(before: refusal) }
+    if let refusal {
+      tell(.failure(refusal.kind))
+      return end(before: refusal)
+    }
     if prepared.isPassThrough { return begin(with: .storeAnswered(.nothing)) }
     if core.thread.isCurrent {
       let timeLimit = core.store.isReadyToLookUp ? nil : core.configuration.timeouts.opening
@@ -180,7 +183,7 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
 
   /// Gives the load to the network thread.
   private func handOver(_ next: (@Sendable () -> Void)? = nil) {
-    _ = wanted.handOver()
+    wanted.handOver()
     core.thread.performHere { self.begun(next) }
   }
 
@@ -231,8 +234,11 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
   /// Takes the load over, and does what was left for the network thread.
   private func begun(_ next: (@Sendable () -> Void)?) {
     isHandedOver = true
-    // It was ended on the way, when its own thread still had it.
-    if wanted.isCancelled || wanted.isStopped { return handle(.cancelled) }
+    // It was ended on the way: nothing is asked for it, and no row marked (law 11).
+    if wanted.isCancelled || wanted.isStopped {
+      isMarking = false
+      return handle(.cancelled)
+    }
     if let deadline = plan.policy.kind.deadline, !machine.hasEnded {
       arm(deadline - plan.elapsed) { $0.deadlinePassed() }
     }

@@ -30,8 +30,7 @@ final class Wanted: Sendable {
   func stop() -> Bool { set(Bit.stopped) & Bit.handedOver != 0 }
 
   /// Gives the load to the network thread, from which it is no other's.
-  /// - Returns: Whether it was not given before.
-  func handOver() -> Bool { set(Bit.handedOver) & Bit.handedOver == 0 }
+  func handOver() { _ = set(Bit.handedOver) }
 
   /// Begins to write for the load; `false` where it was cancelled before.
   func claim() -> Bool { setUnlessCancelled(Bit.claimed) }

@@ -176,6 +176,33 @@ struct CoalescingTests {
     #expect(fixture.requests.count == 1)
   }
 
+  @Test
+  func `fresh-only takes no row that was asked for before it, though a 304 finds that in place of its own`()
+    async throws
+  {
+    let (isAsked, mayAnswer) = ([Gate(), Gate()], [Gate(), Gate()])
+    let fixture = try ServiceFixture.scripted { request, number async throws(DataServiceError) in
+      if 2...3 ~= number {
+        isAsked[number - 2].open()
+        await mayAnswer[number - 2].wait()
+      }
+      return number == 3
+        ? .answer("", status: 304, ["ETag": "\"1\""]) : .answer("body \(number)", ["ETag": "\"\(number)\""])
+    }
+    let url = try #require(URL(string: Self.url))
+    #expect(await fixture.outline(url) == ["fresh(body 1, new)"])
+    async let first = fixture.outline(url)
+    await isAsked[0].wait()
+    async let second = fixture.outline(url, policy: .freshOnly)
+    await isAsked[1].wait()
+    mayAnswer[0].open()
+    #expect(await first == ["stored(body 1)", "fresh(body 2, changed)"])
+    mayAnswer[1].open()
+    #expect(await second == ["fresh(body 4, changed)"])
+    #expect(fixture.requests.map { $0.fields["If-None-Match"] } == [nil, "\"1\"", "\"1\"", nil])
+    await fixture.service.close()
+  }
+
   @Test func `law 7: fresh-only goes beside an exchange that has asked, which others still join`()
     async throws
   {

@@ -11,6 +11,17 @@ import TestTurns
 
 /// Law 7 across processes, seen from the one that follows.
 @Suite("Following: another process's exchange answers", .inTurn) struct FollowingTests {
+  /// Answers the first request at once, and the others when it may.
+  private func transport(_ isAsked: Gate, _ mayAnswer: Gate) -> ScriptedTransport {
+    ScriptedTransport { _, number async throws(DataServiceError) in
+      if number > 1 {
+        isAsked.open()
+        await mayAnswer.wait()
+      }
+      return .answer("body \(number)")
+    }
+  }
+
   /// A service that is to have its lease before it asks. On a clock that nobody moves no call to its store is
   /// given up, however long the machine takes; on the system's it would ask without it after two seconds.
   private func leader(
@@ -23,13 +34,7 @@ import TestTurns
     async throws
   {
     let (isAsked, mayAnswer) = (Gate(), Gate())
-    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
-      if number > 1 {
-        isAsked.open()
-        await mayAnswer.wait()
-      }
-      return .answer("body \(number)")
-    }
+    let transport = transport(isAsked, mayAnswer)
     let leader = try leader(transport)
     let clock = VirtualClock()
     let told = Mutex<[DataService.Event]>([])
@@ -81,13 +86,7 @@ import TestTurns
     arguments: [false, true])
   func overtaken(isLeaderFirst: Bool) async throws {
     let (isAsked, mayAnswer) = (Gate(), Gate())
-    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
-      if number > 1 {
-        isAsked.open()
-        await mayAnswer.wait()
-      }
-      return .answer("body \(number)")
-    }
+    let transport = transport(isAsked, mayAnswer)
     let clock = VirtualClock()
     let leader = try leader(transport, clock)
     // It has looked when its exchange begins, and stands still there on its own thread.

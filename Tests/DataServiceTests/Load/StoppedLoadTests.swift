@@ -1,5 +1,6 @@
 import CacheStore
 import DataServiceTesting
+import Dispatch
 import FixtureServer
 import Guards
 import PlatformFoundation
@@ -55,5 +56,45 @@ import Testing
     await load.finished()
     await fixture.service.close()
     #expect(outputs.withLock { $0 } == ["failure(signedOut)", "end"])
+  }
+
+  @Test func `while an account is being signed out nothing of it begins, and then it does`() async throws {
+    let fixture = try ServiceFixture.scripted { _, number in .answer("body \(number)") }
+    let url = try #require(URL(string: "http://origin.test/item"))
+    let asAlice: @Sendable (inout DataService.Request) -> Void = { $0.account = .named("alice") }
+    #expect(await fixture.outline(url, configure: asAlice) == ["fresh(body 1, new)"])
+    let core = fixture.service.core
+    core.store.suspendForTesting()
+    async let signedOut = fixture.service.signOut(.named("alice"))
+    #expect(await eventually { core.state.withLock { $0.leaving } == ["alice"] })
+    // What it would look up now would be delivered after the sign-out.
+    #expect(await fixture.outline(url, policy: .storedOnly, configure: asAlice) == ["failure(signedOut)"])
+    core.store.resumeForTesting()
+    #expect(try await signedOut)
+    #expect(await fixture.outline(url, configure: asAlice) == ["fresh(body 2, new)"])
+    await fixture.service.close()
+  }
+
+  @Test func `law 11: cancelled on its way to the network thread it marks nothing, and is over`() async throws
+  {
+    let fixture = try ServiceFixture.scripted { _, _ in .answer("body") }
+    let url = try #require(URL(string: "http://origin.test/item"))
+    #expect(await fixture.outline(url) == ["fresh(body, new)"])
+    let (isBusy, mayGoOn) = (Gate(), DispatchSemaphore(value: 0))
+    fixture.service.core.thread.perform {
+      isBusy.open()
+      mayGoOn.wait()
+    }
+    await isBusy.wait()
+    var request = fixture.request(url)
+    request.tags = ["news"]
+    let load = fixture.service.load(
+      request, policy: .storedElseFresh(maxAge: .seconds(3_600)), queue: DispatchQueue(label: "test")
+    ) { _ in }
+    load.cancel()
+    mayGoOn.signal()
+    await load.finished()
+    await fixture.service.close()
+    #expect(try fixture.store.rows("SELECT name FROM tag").isEmpty)
   }
 }

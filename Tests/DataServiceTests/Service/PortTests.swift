@@ -36,6 +36,21 @@ import Testing
     #expect(said.all == ["delivery", "end"])
   }
 
+  @Test func `law 2: a load that is ended after its last delivery delivers nothing more`() async {
+    let told = Shared<[String]>([])
+    let port = Port<Data>(
+      .init(
+        queue: nil, deliver: { delivery in told.value.withLock { $0.append(delivery.outline) } },
+        ended: { told.value.withLock { $0.append("end") } }))
+    let response = DataService.Response(Data("body".utf8), source: .fresh)
+    port.deliver(.stored(response))
+    port.deliver(.fresh(response, .new))
+    port.end(with: .signedOut)
+    port.finish()
+    await port.finished()
+    #expect(told.all == ["stored(body)", "fresh(body, new)", "end"])
+  }
+
   @Test func `law 11: what waits on the queue of the callbacks hears of a close there`() async {
     let (port, queue, said) = standing()
     let report = port.reporting { _ in said.value.withLock { $0.append("progress") } }
