@@ -169,7 +169,11 @@ import Testing
   private final class Listener: AnyLoad {
     let results = Mutex<[String]>([])
     let settled = Mutex(0)
+    let wanted = Wanted()
     var request: PreparedRequest? { nil }
+    var isCancelled: Bool { wanted.isCancelled }
+    func claim() -> Bool { wanted.claim() }
+    func release() { wanted.release() }
     func cancel() {}
     func finished() async {}
     func stop(with error: DataServiceError) {}
@@ -260,6 +264,24 @@ import Testing
       await core.engine.run { _ in exchange.releaseOutdated() }
     }
     #expect(try await eventually { try !core.store.isLeased(hash) })
+    await fixture.service.close()
+  }
+
+  @Test func `law 11: with all its loads cancelled it writes nothing, before it has heard of that`()
+    async throws
+  {
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    let exchange = try exchange(fixture)
+    let listeners = [Listener(), Listener()]
+    await fixture.service.core.engine.run { _ in
+      for listener in listeners { #expect(exchange.join(listener.waiter)) }
+      _ = listeners[0].wanted.cancel()
+      #expect(exchange.beginWriting(), "one wants it")
+      // That one leaves during the write, which counts before the origin is asked again.
+      _ = listeners[1].wanted.cancel()
+      #expect(throws: DataServiceError.self) { try exchange.stopWriting() }
+      #expect(!exchange.beginWriting())
+    }
     await fixture.service.close()
   }
 
