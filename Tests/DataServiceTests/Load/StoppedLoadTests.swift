@@ -59,19 +59,30 @@ import Testing
   }
 
   @Test func `while an account is being signed out nothing of it begins, and then it does`() async throws {
-    let fixture = try ServiceFixture.scripted { _, number in .answer("body \(number)") }
+    let (isAsked, never) = (Gate(), Gate())
+    let fixture = try ServiceFixture.scripted { _, number async throws(DataServiceError) in
+      if number == 2 {
+        isAsked.open()
+        // Passed by who is cancelled.
+        await never.wait()
+      }
+      return .answer("body \(number)")
+    }
     let url = try #require(URL(string: "http://origin.test/item"))
     let asAlice: @Sendable (inout DataService.Request) -> Void = { $0.account = .named("alice") }
     #expect(await fixture.outline(url, configure: asAlice) == ["fresh(body 1, new)"])
-    let core = fixture.service.core
-    core.store.suspendForTesting()
+    async let stopped = fixture.outline(url, policy: .freshOnly, configure: asAlice)
+    await isAsked.wait()
+    // Another process keeps the sign-out from the store, which can be read all the same.
+    let other = try RawDatabase(fixture.store.path)
+    try other.execute("BEGIN IMMEDIATE")
     async let signedOut = fixture.service.signOut(.named("alice"))
-    #expect(await eventually { core.state.withLock { $0.leaving } == ["alice"] })
+    #expect(await stopped == ["failure(signedOut)"])
     // What it would look up now would be delivered after the sign-out.
     #expect(await fixture.outline(url, policy: .storedOnly, configure: asAlice) == ["failure(signedOut)"])
-    core.store.resumeForTesting()
+    try other.execute("COMMIT")
     #expect(try await signedOut)
-    #expect(await fixture.outline(url, configure: asAlice) == ["fresh(body 2, new)"])
+    #expect(await fixture.outline(url, configure: asAlice) == ["fresh(body 3, new)"])
     await fixture.service.close()
   }
 
