@@ -2,58 +2,6 @@ internal import CacheStore
 internal import Guards
 internal import PlatformFoundation
 
-/// All that changes in a load, but for its values.
-///
-/// A class of its own since it is not generic: the runtime looks up the type of each field of a generic one as soon as the
-/// first is made, which costs a start 140,000 instructions.
-class LoadState {
-  fileprivate final let wanted = Wanted()
-  fileprivate final var machine: LoadMachine
-  /// Whether the network thread has the load.
-  fileprivate final var isHandedOver = false
-  /// What was to be done on the network thread before that had the load.
-  fileprivate final var isExchangeDue = false
-  fileprivate final var isPreparationDue = false
-  /// The stored row that may be delivered.
-  fileprivate final var row: Box<StoredResponse>?
-  /// Why the request is forwarded, for `Cache-Status`; `nil` if the row's freshness decides that.
-  fileprivate final var forward: CacheStatus.Forward?
-  /// Why nothing of what is stored under the key is delivered.
-  fileprivate final var unfit: Unfit?
-  fileprivate final var isForStore = false
-  fileprivate final var preflight: ResponseStore.Preflight?
-  /// The failure of the exchange, for the rule that may serve the stored response in spite of it.
-  fileprivate final var httpFailure: HTTPStaleness.Failure?
-  fileprivate final var accountID: Int64?
-  /// Another machine's response that came before the store's answer.
-  fileprivate final var served: Box<StoredResponse>?
-  /// Whether the thread that began the load has delivered the stored response.
-  fileprivate final var isStoredDelivered = false
-  fileprivate final var storeError: DataServiceError?
-  /// Whether making the row's value failed, so that there is nothing to fall back on.
-  fileprivate final var isRowUnusable = false
-  /// The exchange's answer, and its comparison with a row that the store returned later.
-  fileprivate final var answer: Answer?
-  fileprivate final var lateChange: DataService.Change?
-  fileprivate final var exchange: (any AnyExchange)?
-  /// Why the exchange had no answer yet when the deadline passed.
-  fileprivate final var trouble: DataServiceError?
-  /// Whether the exchange has handed over its result; its writes may still be under way.
-  fileprivate final var isAnswered = false
-  fileprivate final var pendingLookup: FirstValue<Void>?
-  fileprivate final var isStopped = false
-  /// Whether the row that was delivered without an exchange is being pinned or tagged.
-  fileprivate final var isMarking = false
-  fileprivate final var timers: [TimerHandle] = []
-  fileprivate final var progressRate = ProgressRate()
-  fileprivate final var progressTimer: TimerHandle?
-  fileprivate final var usedRow: Int64?
-  /// Whether everything is delivered, and committed or abandoned.
-  fileprivate final var hasEnded = false
-
-  fileprivate init(_ machine: LoadMachine) { self.machine = machine }
-}
-
 /// One load: hears events from the store, the exchange, timers and decoders, asks ``LoadMachine``, and carries its effects
 /// out, each event before the next is heard.
 ///
@@ -61,7 +9,7 @@ class LoadState {
 /// the network thread. A load that asks nobody ends where it began.
 // `@unchecked`: one thread at a time has it, and gives it away through the network thread's inbox; what others say is in
 // `wanted`. Debug builds check each event.
-final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
+final class Load<Value: Sendable>: AnyLoad, @unchecked Sendable {
   /// The result of the exchange.
   private typealias Fresh = Result<(DataService.Response<Value>, DataService.Change), DataServiceError>
   /// What was made of the stored row.
@@ -92,6 +40,49 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
   private let plan: LoadPlan<Value>
   private let port: Port<Value>
   private let progress: (@Sendable (DataService.TransferProgress) -> Void)?
+  private let wanted = Wanted()
+  private var machine: LoadMachine
+  /// Whether the network thread has the load.
+  private var isHandedOver = false
+  /// What was to be done on the network thread before that had the load.
+  private var isExchangeDue = false
+  private var isPreparationDue = false
+  /// The stored row that may be delivered.
+  private var row: Box<StoredResponse>?
+  /// Why the request is forwarded, for `Cache-Status`; `nil` if the row's freshness decides that.
+  private var forward: CacheStatus.Forward?
+  /// Why nothing of what is stored under the key is delivered.
+  private var unfit: Unfit?
+  private var isForStore = false
+  private var preflight: ResponseStore.Preflight?
+  /// The failure of the exchange, for the rule that may serve the stored response in spite of it.
+  private var httpFailure: HTTPStaleness.Failure?
+  private var accountID: Int64?
+  /// Another machine's response that came before the store's answer.
+  private var served: Box<StoredResponse>?
+  /// Whether the thread that began the load has delivered the stored response.
+  private var isStoredDelivered = false
+  private var storeError: DataServiceError?
+  /// Whether making the row's value failed, so that there is nothing to fall back on.
+  private var isRowUnusable = false
+  /// The exchange's answer, and its comparison with a row that the store returned later.
+  private var answer: Answer?
+  private var lateChange: DataService.Change?
+  private var exchange: (any AnyExchange)?
+  /// Why the exchange had no answer yet when the deadline passed.
+  private var trouble: DataServiceError?
+  /// Whether the exchange has handed over its result; its writes may still be under way.
+  private var isAnswered = false
+  private var pendingLookup: FirstValue<Void>?
+  private var isStopped = false
+  /// Whether the row that was delivered without an exchange is being pinned or tagged.
+  private var isMarking = false
+  private var timers: [TimerHandle] = []
+  private var progressRate = ProgressRate()
+  private var progressTimer: TimerHandle?
+  private var usedRow: Int64?
+  /// Whether everything is delivered, and committed or abandoned.
+  private var hasEnded = false
   private var stored: DataService.Response<Value>?
   private var decoded: Decoded?
   private var result: Fresh?
@@ -103,7 +94,7 @@ final class Load<Value: Sendable>: LoadState, AnyLoad, @unchecked Sendable {
     plan = LoadPlan(core: core, prepared: prepared, policy: policy, form: form)
     self.port = port
     self.progress = progress
-    super.init(LoadMachine(policy: plan.policy, isOnlyIfCached: plan.isOnlyIfCached))
+    machine = LoadMachine(policy: plan.policy, isOnlyIfCached: plan.isOnlyIfCached)
   }
 
   private var core: ServiceCore { plan.core }
