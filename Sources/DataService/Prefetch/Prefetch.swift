@@ -48,6 +48,9 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad, @unchecked Sendable
 
   var isHeld: Bool { decision.load(ordering: .acquiring) == .none }
 
+  /// Whether its caller has committed it, also where the network thread has not been told yet.
+  private var isWanted: Bool { decision.load(ordering: .acquiring) == .committed }
+
   /// - Returns: Whether nothing was decided before.
   private func decide(_ new: Decision) -> Bool {
     decision.compareExchange(expected: .none, desired: new, ordering: .acquiringAndReleasing).exchanged
@@ -125,11 +128,11 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad, @unchecked Sendable
     case .fresh: break
     case .failure(let error, _):
       // A load that is wanted has failed only because of the prefetch's own limit.
-      if isCommitted, hasLowLimit, error.kind == .tooLarge {
+      if isWanted, hasLowLimit, error.kind == .tooLarge {
         hasLowLimit = false
         return load(wanted, policy: hasStored ? .freshOnly : .storedThenFresh)
       }
-      hasFailed = true
+      hasFailed = !isWanted
       // Nothing of a signed-out account is delivered, however early it was read.
       if error.kind == .signedOut || error.kind == .closed { unread = [] }
     }
@@ -179,7 +182,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad, @unchecked Sendable
     guard !isReleased, port == nil, let prepared = try? core.prepare(wanted, policy: .storedThenFresh),
       condition(prepared)
     else { return }
-    hasFailed = true
+    hasFailed = !isWanted
     loadNumber += 1
     (unread, isComplete) = ([.failure(.signedOut, lastKnown: nil)], true)
     load?.cancel()

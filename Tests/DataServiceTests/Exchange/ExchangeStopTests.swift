@@ -16,11 +16,14 @@ import Testing
   private static let url = "http://origin.test/item"
   private static let closed = DataServiceError(.closed, "stopped by the test")
 
-  /// Stops them on the network thread: before what is submitted to that after this call.
+  /// Stops them on the network thread, and waits for that: what this thread begins afterwards may go on there at once.
   private func stopAll(_ core: ServiceCore) {
+    let areStopped = DispatchSemaphore(value: 0)
     core.thread.performHere {
       for exchange in core.engine.exchanges.all { exchange.stop(with: Self.closed) }
+      areStopped.signal()
     }
+    areStopped.wait()
   }
 
   @Test func `stopped between its body and the commit it writes nothing`() async throws {

@@ -1,11 +1,12 @@
 import CacheStore
-import FixtureServer
 import DataServiceTesting
 import Dispatch
+import FixtureServer
+import Guards
 import PlatformFoundation
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 import TestTurns
 
 @testable import DataService
@@ -354,9 +355,11 @@ import TestTurns
     await isBusy.wait()
     let anticipation = fixture.service.anticipate(request, holdFor: .seconds(3600), decode: Self.text)
     let committed = isCommitted ? anticipation.commit() : nil
-    async let stopped: Void = fixture.service.core.stop(.signedOut) { $0.key.account == "alice" }
+    // A sign-out but for its change of the store, which could begin only later.
+    fixture.service.core.state.withLock { $0.leaving.append("alice") }
     mayGoOn.signal()
-    await stopped
+    await fixture.service.core.stop(.signedOut) { $0.key.account == "alice" }
+    fixture.service.core.state.withLock { $0.end(leaving: "alice") }
     await anticipation.finished()
     if let committed { #expect(await outline(committed) == ["failure(signedOut)"]) }
     #expect(fixture.requests.isEmpty)
