@@ -44,15 +44,16 @@ struct Quarantine {
     return true
   }
 
-  /// The condition of the file; `nil` where it was removed meanwhile, as by another process that begins it anew.
+  /// The condition of the file; `nil` where it could not be opened, as while another process begins it anew: whoever
+  /// opens the next one says what it is.
   private func currentCondition(
     waitingUntil deadline: Int64
   ) throws(CacheStoreError) -> DamageCheck.Condition? {
     do throws(CacheStoreError) {
       return try DamageCheck.condition(of: files, waitingUntil: deadline)
     } catch {
-      if case .missing = try files.presence() { return nil }
-      throw error
+      guard error.isNotThere else { throw error }
+      return nil
     }
   }
 

@@ -91,6 +91,9 @@ extension CacheStoreError {
 
   var isMoved: Bool { sqliteCode == Self.movedCode }
 
+  /// Whether the file could not be opened, as when it is removed just after it was made.
+  var isNotThere: Bool { reason == .cannotOpen && sqliteCode & 0xFF == SQLITE_CANTOPEN }
+
   /// SQLITE_READONLY_ROLLBACK: a hot journal must be rolled back, which a read-only connection cannot do.
   var needsRollback: Bool { sqliteCode == SQLITE_READONLY | 3 << 8 }
 

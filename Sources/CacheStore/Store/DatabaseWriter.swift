@@ -222,10 +222,12 @@ final class DatabaseWriter: Sendable {
     waitingUntil deadline: Int64, _ work: (Connection) throws(CacheStoreError) -> Result
   ) -> Swift.Result<Result, CacheStoreError> {
     withSlot { slot in
+      let isOpening = slot.connection == nil
       var outcome = run(&slot, waitingUntil: deadline, work)
       guard case .failure(let error) = outcome else { return outcome }
-      // Where this or another process replaced the file, run the same work again on the new file.
-      var isReplaced = error.isMoved
+      // Where this or another process replaced the file, also while it was opened here, run the same work again on the
+      // new file.
+      var isReplaced = error.isMoved || isOpening && error.isNotThere
       if error.isDiskFull, makeRoom(&slot, waitingUntil: deadline) {
         return run(&slot, waitingUntil: deadline, work)
       }
@@ -242,6 +244,9 @@ final class DatabaseWriter: Sendable {
         checkpointer.close()
         readers.removeAll()
         outcome = run(&slot, waitingUntil: deadline, work)
+        if case .failure(let error) = outcome, error.isNotThere {
+          outcome = run(&slot, waitingUntil: deadline, work)
+        }
       }
       return outcome
     }
