@@ -45,6 +45,8 @@ public final class TestService: Sendable {
     configuration.store.now = { clock.wallMilliseconds }
     // With a clock that stands still or jumps, timeouts on the store's threads would decide the test's outcome.
     configuration.timeouts = .endless
+    // The longest of the pauses that differ from client to client.
+    configuration.random = { 1 }
     configure(&configuration)
     service = DataService(configuration: configuration, transport: origin)
   }

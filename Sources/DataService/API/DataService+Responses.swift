@@ -125,7 +125,7 @@ extension DataService {
 
 extension ServiceCore {
   /// A stored response in the form that is wanted; `nil` where its status is not accepted or its body is refused.
-  fileprivate func value<Value: Sendable>(
+  func value<Value: Sendable>(
     of stored: DataService.Response<Data>?, for request: DataService.Request, form: ValueForm<Value>
   ) -> DataService.Response<Value>? {
     guard let stored, case .whole(_, let decode) = form,

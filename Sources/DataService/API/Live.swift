@@ -70,13 +70,18 @@ extension DataService {
   /// Nothing is delivered twice, and nothing older than the last delivery: what a load of this sequence stores is
   /// delivered once, by the load. A response that is removed stays on the screen.
   ///
-  /// A failure is a delivery and ends nothing. The sequence ends when the service is closed, its task is cancelled, or
-  /// the loop is left: then its load is cancelled. Every iteration is a sequence of its own. Bodies are held in memory
-  /// (``Limits/dataBytes``), the last one for comparison.
+  /// A failure is a delivery and ends nothing, but for `signedOut`: when anybody signs the account out, in whatever
+  /// process, that is the last delivery, and nothing of the account is asked for again. The sequence also ends when the
+  /// service is closed, its task is cancelled, or the loop is left: then its load is cancelled. Every iteration is a
+  /// sequence of its own. Bodies are held in memory (``Limits/dataBytes``), the last one for comparison.
+  ///
+  /// Further loads judge an answer as the first one: while something is stored, an error page is a failure. The origin is
+  /// also asked again when others invalidate what is stored, unless the policy is `storedOnly`. Each response is decoded
+  /// once.
   ///
   /// - Parameters:
   ///   - request: What to ask for.
-  ///   - policy: Which answers the first load wants; further ones are `freshOnly`, or `http` under `http`.
+  ///   - policy: Which answers the first load wants; further ones want the fresh one, or what `http` wants.
   ///   - refetch: When the origin is asked again, besides ``Live/refetch()``.
   public func live(
     _ request: Request, policy: FetchPolicy = .storedThenFresh, refetch: Set<Refetch> = []

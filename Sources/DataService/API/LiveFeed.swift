@@ -11,7 +11,7 @@ final class LiveFeed<Value: Sendable>: Sendable {
   private typealias Waiting = UnsafeContinuation<DataService.Delivery<Value>?, Never>
 
   /// Why the origin is asked again.
-  private enum Reason { case demand, interval, reconnect }
+  private enum Reason { case demand, invalidation, interval, reconnect }
 
   private struct State {
     var judge: LiveJudge<Value>
@@ -23,6 +23,8 @@ final class LiveFeed<Value: Sendable>: Sendable {
     var beforeObserved: Data?
     var waiting: Waiting?
     var isDemanded = false
+    /// When others last stored an answer of the origin, in nanoseconds since boot.
+    var answeredAt: Int64?
     /// Whether the loads wait until all that is ready is read. The loads are woken only then, so that reading does not
     /// restart an interval.
     var awaitsReader = false
@@ -59,15 +61,17 @@ final class LiveFeed<Value: Sendable>: Sendable {
       return true
     }
     guard isFirst else { return }
-    let observer = core.addObserver(nil, reader: (sequence, { [weak self] in self?.demand() })) {
-      [weak self] in
-      self?.end()
-    }
+    let request = try? core.prepare(source.request, policy: source.policy)
+    let generation = AccountGeneration(known: nil, account: request?.key.account ?? "", door: core.door)
+    let reader = ServiceState.LiveReader(
+      sequence: sequence, request: request,
+      refetch: { [weak self] in self?.demand() }, signOut: { [weak self] in self?.end(with: .signedOut) })
+    let observer = core.addObserver(nil, reader: reader) { [weak self] in self?.end() }
     guard let observer else { return end() }
     let task = Task {
       await withTaskGroup { group in
-        group.addTask { await self.load() }
-        group.addTask { await self.observe() }
+        group.addTask { await self.load(of: generation) }
+        group.addTask { await self.observe(generation) }
       }
     }
     let isOver = state.withLock { state in
@@ -95,17 +99,20 @@ final class LiveFeed<Value: Sendable>: Sendable {
   }
 
   /// Ends the iteration and drops its unread deliveries (law 11).
-  func end() {
+  /// - Parameter failure: The last delivery, if it was not over before.
+  func end(with failure: DataServiceError? = nil) {
+    let last = failure.map { Delivery.failure($0, lastKnown: nil) }
     // Released outside the lock, since a `deinit` may run the caller's code.
-    let dropped = state.withLock { state in
-      defer {
-        state.isOver = true
-        state.ready = []
-        (state.waiting, state.task, state.observer) = (nil, nil, nil)
-      }
-      return state
+    let dropped = state.withLock { state -> State? in
+      if last != nil, state.isOver { return nil }
+      let before = state
+      state.isOver = true
+      state.ready = before.waiting == nil ? [last].compactMap(\.self) : []
+      (state.waiting, state.task, state.observer) = (nil, nil, nil)
+      return before
     }
-    dropped.waiting?.resume(returning: nil)
+    guard let dropped else { return }
+    dropped.waiting?.resume(returning: last)
     leave(dropped.task, dropped.observer)
   }
 
@@ -121,22 +128,26 @@ final class LiveFeed<Value: Sendable>: Sendable {
 
   // MARK: - The loads
 
-  private func load() async {
+  private func load(of generation: AccountGeneration) async {
     var reason: Reason?
     // How many loads in a row had no network.
     var failures = 0
     repeat {
       var isOffline = false
-      for await delivery in source.deliveries(isFirst: reason == nil) {
-        if let kind = delivery.error?.kind {
-          isOffline = kind.isConnectivity
+      let policy = reason.map { source.policy.again(ifOlderThan: youngest($0)) } ?? source.policy
+      for await delivery in source.deliveries(policy) {
+        if let error = delivery.error {
+          isOffline = error.kind.isConnectivity
+          if error.kind == .signedOut { return end(with: error) }
           // The end of the sequence says that the service is closed.
-          if kind == .closed || isOffline && reason == .reconnect { continue }
+          if error.kind == .closed || isOffline && reason == .reconnect { continue }
         }
         loaded(delivery)
       }
       failures = isOffline && source.refetch.contains(.onReconnect) ? failures + 1 : 0
       reason = await nextReason(failures: failures)
+      // Another process may have signed the account out just now.
+      do { try await generation.checkSignOut() } catch { return end(with: error) }
     } while reason != nil
   }
 
@@ -146,19 +157,33 @@ final class LiveFeed<Value: Sendable>: Sendable {
       state.awaitsReader = !state.ready.isEmpty
       return state.awaitsReader
     }), !Task.isCancelled { await wait(atMost: nil) }
-    let pause = failures > 0 ? OnlineWaitRule.delay(attempt: failures) : source.interval
-    let until = pause.map { core.timekeeper.instant(after: $0) }
+    let pause =
+      failures > 0
+      ? OnlineWaitRule.delay(attempt: failures, random: core.configuration.random()) : source.interval
+    let endedAt = core.timekeeper.bootNanoseconds
     while !Task.isCancelled {
-      let isDemanded = state.withLock { state in
+      let (asked, answeredAt) = state.withLock { state -> (Reason?, Int64?) in
+        let isInvalidated = state.judge.takeInvalidation()
         defer { state.isDemanded = false }
-        return state.isDemanded
+        return (state.isDemanded ? .demand : isInvalidated ? .invalidation : nil, state.answeredAt)
       }
-      if isDemanded { return .demand }
-      let left = until.map { $0 - core.timekeeper.bootNanoseconds }
-      if let left, left <= 0 { return failures > 0 ? .reconnect : .interval }
-      await wait(atMost: left.map { .nanoseconds($0) })
+      if let asked { return asked }
+      let now = core.timekeeper.bootNanoseconds
+      let left = pause.map { $0 - .nanoseconds(now - max(endedAt, answeredAt ?? endedAt)) }
+      if let left, left <= .zero { return failures > 0 ? .reconnect : .interval }
+      await wait(atMost: left)
     }
     return nil
+  }
+
+  /// From which age of what is stored the origin is asked; `nil` where it is asked whatever is stored. What another
+  /// sequence has just stored is known here only in a moment.
+  private func youngest(_ reason: Reason) -> Duration? {
+    switch reason {
+    case .demand: nil
+    case .invalidation, .reconnect: .zero
+    case .interval: source.interval.map { $0 / 2 } ?? .zero
+    }
   }
 
   private func wait(atMost pause: Duration?) async {
@@ -173,14 +198,14 @@ final class LiveFeed<Value: Sendable>: Sendable {
 
   /// Passes on what is stored, until the service is closed. An unusable store is tried again; the loads and the
   /// service's warnings say what is wrong with it, or with the request.
-  private func observe() async {
+  private func observe(_ generation: AccountGeneration) async {
     while !Task.isCancelled {
-      do throws(DataServiceError) {
-        for try await response in source.service.changes(to: source.request, form: source.form) {
-          observed(response)
-        }
+      do {
+        for try await response in core.changes(to: source.request, of: generation) { observed(response) }
         return
       } catch {
+        guard let error = error as? DataServiceError else { return }
+        if error.kind == .signedOut { return end(with: error) }
         guard error.kind == .store else { return }
       }
       do { try await core.timekeeper.sleep(for: Self.unusablePause) } catch { return }
@@ -194,8 +219,21 @@ final class LiveFeed<Value: Sendable>: Sendable {
     post(isObserved: false) { judge, given in judge.loaded(compared(delivery, with: given)) }
   }
 
-  /// Passes on what is stored.
-  func observed(_ response: LiveJudge<Value>.Response?) {
+  /// Passes on what is stored. It is decoded only where it is news.
+  func observed(_ stored: DataService.Response<Data>?) {
+    let now = core.timekeeper.bootNanoseconds
+    let isNews = state.withLock { state in
+      state.judge.now = now
+      guard let stored else { return false }
+      let isNews = state.judge.isNews(stored.head, stored.value)
+      if isNews, !stored.isLocal { state.answeredAt = now }
+      if stored.head.freshness.isInvalid, source.policy != .storedOnly {
+        state.judge.invalidated(stored.head, stored.value)
+      }
+      return isNews
+    }
+    wakeup.tell()
+    let response = isNews ? core.value(of: stored, for: source.request, form: source.form) : nil
     post(isObserved: true) { judge, given in
       let change =
         response.map { source.request.changeRule.change(from: given, to: $0.value.data) } ?? .new
@@ -242,6 +280,32 @@ final class LiveFeed<Value: Sendable>: Sendable {
   }
 }
 
+/// What a live sequence's decoder made of the last response: its loads and the observer of the store meet each response
+/// twice, and so do those who read one sequence together.
+private final class LastDecoded<Value: Sendable>: Sendable {
+  private let last = Guarded<(head: DataService.ResponseHead, data: Data, value: Value)?>(nil)
+
+  func value(
+    of response: DataService.Response<Data>, _ decode: (DataService.Response<Data>) throws -> Value
+  ) rethrows -> Value {
+    let known = last.withLock { last in
+      last.flatMap { last in
+        last.head.started == response.head.started
+          && last.head.receivedAtMilliseconds == response.head.receivedAtMilliseconds
+          && last.data == response.value ? last.value : nil
+      }
+    }
+    if let known { return known }
+    let value = try decode(response)
+    let replaced = last.withLock { last in
+      defer { last = (response.head, response.value, value) }
+      return last
+    }
+    withExtendedLifetime(replaced) {}
+    return value
+  }
+}
+
 /// A live sequence's request, service and refetch rules.
 struct LiveSource<Value: Sendable>: Sendable {
   let service: DataService
@@ -254,14 +318,15 @@ struct LiveSource<Value: Sendable>: Sendable {
   static func form(
     canRefuse: Bool, _ decode: @escaping @Sendable (DataService.Response<Data>) throws -> Value
   ) -> ValueForm<WholeValue<Value>> {
-    .whole(canRefuse: canRefuse) { WholeValue(value: try decode($0), data: $0.value) }
+    let last = LastDecoded<Value>()
+    return .whole(canRefuse: canRefuse) { response in
+      WholeValue(value: try last.value(of: response, decode), data: response.value)
+    }
   }
 
-  /// The deliveries of the first load, or of a later one: by then what is stored has been delivered, and under `http`
-  /// RFC 9111 decides whether the origin is asked.
-  func deliveries(isFirst: Bool) -> DataService.Deliveries<WholeValue<Value>> {
-    let again: FetchPolicy = policy == .http ? .http : .freshOnly
-    return service.sequence(request, policy: isFirst ? policy : again, form: form)
+  /// The deliveries of a load.
+  func deliveries(_ policy: FetchPolicy) -> DataService.Deliveries<WholeValue<Value>> {
+    service.sequence(request, policy: policy, form: form)
   }
 
   /// The shortest of the intervals; `nil` where there is none.

@@ -23,10 +23,10 @@ struct LiveJudge<Value: Sendable> {
     /// Whether the observer reported it.
     let isObserved: Bool
 
-    init(_ response: Response, isObserved: Bool) {
-      started = response.head.started
-      receivedAt = response.head.receivedAtMilliseconds
-      data = response.value.data
+    init(_ head: DataService.ResponseHead, _ data: Data, isObserved: Bool) {
+      started = head.started
+      receivedAt = head.receivedAtMilliseconds
+      self.data = data
       self.isObserved = isObserved
     }
 
@@ -40,6 +40,8 @@ struct LiveJudge<Value: Sendable> {
   private let began: StartMark
   private var last: Seen?
   private var hasObserved = false
+  /// The invalidated row that the observer has seen, if no load has failed since.
+  private var invalid: Seen?
   /// The instant of the judgement, in nanoseconds since boot.
   var now = Int64.max
 
@@ -52,8 +54,9 @@ struct LiveJudge<Value: Sendable> {
   mutating func loaded(
     _ delivery: DataService.Delivery<WholeValue<Value>>
   ) -> DataService.Delivery<Value>? {
+    if case .failure = delivery { invalid = nil }
     if let response = delivery.response {
-      let seen = Seen(response, isObserved: false)
+      let seen = Seen(response.head, response.value.data, isObserved: false)
       if let last {
         if isBefore(seen, last) { return nil }
         // A load's confirmation is news, even if the bytes are the same.
@@ -77,17 +80,29 @@ struct LiveJudge<Value: Sendable> {
     _ response: Response?, _ change: DataService.Change
   ) -> DataService.Delivery<Value>? {
     defer { hasObserved = true }
-    guard let response else { return nil }
-    let seen = Seen(response, isObserved: true)
-    if let last {
-      guard !isBefore(seen, last), !seen.isSame(as: last) else { return nil }
-    } else if !hasObserved {
-      // A row stored before the sequence began is delivered by the load, if the policy wants it.
-      guard let started = seen.started, began.isBefore(started) else { return nil }
-    }
-    last = seen
+    guard let response, isNews(response.head, response.value.data) else { return nil }
+    last = Seen(response.head, response.value.data, isObserved: true)
     let value = response.map(\.value)
     return response.isLocal ? .stored(value) : .fresh(value, change)
+  }
+
+  /// Whether a row that the observer has seen is to be passed on.
+  func isNews(_ head: DataService.ResponseHead, _ data: Data) -> Bool {
+    let seen = Seen(head, data, isObserved: true)
+    if let last { return !isBefore(seen, last) && !seen.isSame(as: last) }
+    // A row stored before the sequence began is delivered by the load, if the policy wants it.
+    return hasObserved || (seen.started.map { began.isBefore($0) } ?? false)
+  }
+
+  /// Notes that somebody has invalidated what is stored.
+  mutating func invalidated(_ head: DataService.ResponseHead, _ data: Data) {
+    invalid = Seen(head, data, isObserved: true)
+  }
+
+  /// Whether the origin is to be asked because what was passed on last, or nothing newer, is invalid; said once.
+  mutating func takeInvalidation() -> Bool {
+    defer { invalid = nil }
+    return invalid.map { invalid in last.map { !isBefore(invalid, $0) } ?? true } ?? false
   }
 
   /// Whether one exchange began before the other. An exchange of another boot, or an imported row, counts as earlier

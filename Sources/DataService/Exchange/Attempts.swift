@@ -46,7 +46,8 @@ struct Attempts {
       if mayWaitOnline(after: result), let onlineUntil, clock.bootNanoseconds < onlineUntil {
         timesOffline += 1
         let delay = min(
-          OnlineWaitRule.delay(attempt: timesOffline), .nanoseconds(onlineUntil - clock.bootNanoseconds))
+          OnlineWaitRule.delay(attempt: timesOffline, random: core.configuration.random()),
+          .nanoseconds(onlineUntil - clock.bootNanoseconds))
         try await wait(for: delay, before: result)
         continue
       }

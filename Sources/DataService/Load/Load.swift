@@ -501,7 +501,7 @@ final class Load<Value: Sendable>: AnyLoad, @unchecked Sendable {
     core.trace(plan.said(of: row?.value, unfit))
     (accountID, preflight) = (found.accountID, found.preflight)
     // A fresh answer replaces the row, whether or not the row is delivered.
-    if plan.policy == .freshOnly { usedRow = row?.value.id }
+    if plan.policy.skipsStored { usedRow = row?.value.id }
     guard let row else {
       let isRefused = !prepared.request.acceptedMediaTypes.isEmpty || selected != nil
       forward = found.rows.isEmpty ? .uriMiss : isRefused ? .miss : .varyMiss
@@ -598,7 +598,7 @@ final class Load<Value: Sendable>: AnyLoad, @unchecked Sendable {
     isExchangeDue = false
     let plan = ExchangePlan(
       prepared: prepared, row: row, lendsValidator: !isRowUnusable, accountID: accountID,
-      pendingLookup: pendingLookup, isShared: !prepared.isPassThrough, mayFollow: plan.policy != .freshOnly,
+      pendingLookup: pendingLookup, isShared: !prepared.isPassThrough, mayFollow: plan.policy.mayFollow,
       isForStore: isForStore, isRowKnown: pendingLookup.map { $0.current != nil } ?? true,
       preflight: preflight
     )
@@ -620,7 +620,7 @@ final class Load<Value: Sendable>: AnyLoad, @unchecked Sendable {
     var decoder: (@Sendable (Answer) -> @Sendable (Data) -> DecodedAnswer)?
     if plan.form.canRefuse { decoder = { answer in self.decoder(of: answer) } }
     return ExchangeWaiter(
-      load: self, mayFollow: plan.policy != .freshOnly,
+      load: self, mayFollow: plan.policy.mayFollow,
       waitsUntil: plan.waitsUntil(mayHaveStored: mayHaveStored), acceptedStatuses: plan.acceptedStatuses,
       decoder: decoder, serve: { row in self.serve(row) }, received: received,
       answered: { result in self.exchangeAnswered(result) },

@@ -84,6 +84,10 @@ extension ServiceCore {
         return loads
       }
     }
+    if error.kind == .signedOut {
+      for case let reader? in state.withLock({ $0.observers.map(\.reader) })
+      where reader.request.map(condition) ?? false { reader.signOut() }
+    }
     endLiveBodies(with: error, where: condition)
     for load in ended { await load.finished() }
   }

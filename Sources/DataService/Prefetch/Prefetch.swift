@@ -17,7 +17,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad, @unchecked Sendable
   private let decision = Atomic(Decision.none)
   private var isCommitted = false
   private var isReleased = false
-  /// Whether its load has failed while it was held, or its account was signed out.
+  /// Whether its load has failed while it was held.
   private var hasFailed = false
   private var load: DataService.Load?
   /// The number of the load whose deliveries count.
@@ -132,8 +132,9 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad, @unchecked Sendable
         hasLowLimit = false
         return load(wanted, policy: hasStored ? .freshOnly : .storedThenFresh)
       }
-      hasFailed = !isWanted
-      // Nothing of a signed-out account is delivered, however early it was read.
+      // What is held for a signed-out account is void: nothing is asked for again on its behalf.
+      hasFailed = !isWanted && error.kind != .signedOut
+      // Nothing of that is delivered, however early it was read.
       if error.kind == .signedOut || error.kind == .closed { unread = [] }
     }
     if let port { port.deliver(delivery) } else { unread.append(delivery) }
@@ -182,7 +183,6 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad, @unchecked Sendable
     guard !isReleased, port == nil, let prepared = try? core.prepare(wanted, policy: .storedThenFresh),
       condition(prepared)
     else { return }
-    hasFailed = !isWanted
     loadNumber += 1
     (unread, isComplete) = ([.failure(.signedOut, lastKnown: nil)], true)
     load?.cancel()

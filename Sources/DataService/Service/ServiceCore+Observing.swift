@@ -33,14 +33,15 @@ extension ServiceCore {
   }
 
   /// The row, and each later version of it, until the sequence is dropped or the service closed.
+  /// - Parameter generation: Whose account it is; the sequence fails with `signedOut` when anybody signs that out.
   func changes(
-    to request: DataService.Request
+    to request: DataService.Request, of generation: AccountGeneration? = nil
   ) -> AsyncThrowingStream<DataService.Response<Data>?, any Error> {
     AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let wakeup = Wakeup()
       guard let number = addObserver(wakeup, { continuation.finish() }) else { return continuation.finish() }
       let task = Task(executorPreference: thread) {
-        await self.observe(request, wakeup, continuation)
+        await self.observe(request, of: generation, wakeup, continuation)
       }
       continuation.onTermination = { _ in
         task.cancel()
@@ -57,7 +58,7 @@ extension ServiceCore {
 
   /// Registers an observer: `end` is called when the service closes, and `wakeup` is signalled on writes to the
   /// store.
-  /// - Parameter reader: The live sequence that it reads, and what `refetch()` of that calls.
+  /// - Parameter reader: The iteration of a live sequence that it belongs to.
   /// - Returns: The observer's number; `nil` if the service is closed.
   func addObserver(
     _ wakeup: Wakeup?, reader: ServiceState.LiveReader? = nil, _ end: @escaping @Sendable () -> Void
@@ -108,11 +109,11 @@ extension ServiceCore {
   }
 
   private func observe(
-    _ request: DataService.Request, _ wakeup: Wakeup,
+    _ request: DataService.Request, of generation: AccountGeneration?, _ wakeup: Wakeup,
     _ continuation: AsyncThrowingStream<DataService.Response<Data>?, any Error>.Continuation
   ) async {
     do throws(DataServiceError) {
-      try await observe(prepare(request, policy: .storedOnly), wakeup) { continuation.yield($0) }
+      try await observe(prepare(request, policy: .storedOnly), generation, wakeup) { continuation.yield($0) }
       continuation.finish()
     } catch {
       continuation.finish(throwing: error)
@@ -120,15 +121,17 @@ extension ServiceCore {
   }
 
   private func observe(
-    _ prepared: PreparedRequest, _ wakeup: Wakeup, _ deliver: @Sendable (DataService.Response<Data>?) -> Void
+    _ prepared: PreparedRequest, _ generation: AccountGeneration?, _ wakeup: Wakeup,
+    _ deliver: @Sendable (DataService.Response<Data>?) -> Void
   ) async throws(DataServiceError) {
-    var observation = Observation()
+    var observation = Observation(generation: generation)
     // The number of lookups since the files last changed.
     var lookups = 0
     while !Task.isCancelled {
       // Before the read, so that no change between the two is missed.
       let isWatched = await door.call { [self] _ in watchStore() }.value ?? false
       let isSettled = try await lookupOnce(prepared, &observation, deliver)
+      if generation?.isSignedOut ?? false { throw .signedOut }
       var pause = lookups < ObservationRhythm.later.count ? ObservationRhythm.later[lookups] : nil
       if !isSettled { pause = pause ?? ObservationRhythm.unsettled }
       if !isWatched { pause = ObservationRhythm.untold }
@@ -151,7 +154,9 @@ extension ServiceCore {
     let version = await door.call { (store) throws(CacheStoreError) in try store.dataVersionNow() }.value
     if let version, ResponseStore.isUnchanged(from: observation.version, to: version) { return true }
     do throws(CacheStoreError) {
-      let row = select(from: try await store.lookup(prepared.key), for: prepared)
+      let found = try await store.lookup(prepared.key)
+      try await observation.generation?.follow(found.accountID)
+      let row = select(from: found, for: prepared)
       observation.version = version
       observation.failure = nil
       let now = Observed(row)
@@ -184,12 +189,15 @@ extension ServiceCore {
 
 /// The state that an observer has seen.
 private struct Observation {
+  let generation: AccountGeneration?
   /// The store's version at the last successful read.
   var version: Int64?
   /// The row; `nil` before the first read.
   var row: Observed?
   /// Why the last read failed; `nil` if it did not.
   var failure: CacheStoreError.Reason?
+
+  init(generation: AccountGeneration?) { self.generation = generation }
 }
 
 /// Identifies one version of a row.

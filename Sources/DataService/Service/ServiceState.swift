@@ -15,7 +15,7 @@ struct ServiceState {
   var closed: DataServiceError?
   /// The accounts that are being signed out. Nothing of theirs begins: what it looked up would be delivered after that.
   var leaving: [String] = []
-  /// What wakes and ends each running sequence of `changes(to:)`; sequences of `live(_:)` are only ended.
+  /// What wakes and ends each running sequence of `changes(to:)`, and what reaches the readers of `live(_:)`.
   var observers: [Observer] = []
   /// Wakes the observers; `nil` while there are none.
   var watch: StoreWatch?
@@ -75,7 +75,13 @@ extension ServiceState {
   }
 
   /// An iteration of a live sequence.
-  typealias LiveReader = (sequence: LiveSequence, refetch: @Sendable () -> Void)
+  struct LiveReader: Sendable {
+    let sequence: LiveSequence
+    /// `nil` where the request is invalid.
+    let request: PreparedRequest?
+    let refetch: @Sendable () -> Void
+    let signOut: @Sendable () -> Void
+  }
 }
 
 /// Stands for one live sequence, all of whose iterations `refetch()` reaches.

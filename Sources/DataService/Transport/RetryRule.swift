@@ -164,12 +164,16 @@ package struct RetryBudget: Sendable, Hashable {
   }
 }
 
-/// The delays between attempts of a load with `onlineWait` while there is no network: from 0.25 s up to 5 s.
+/// The delays between attempts while there is no network, from 0.25 s up to 5 s: of a load with `onlineWait`, and of a
+/// live sequence.
 package enum OnlineWaitRule {
   /// The delay before the next attempt.
-  /// - Parameter attempt: The number of failed attempts, 1 or more.
-  package static func delay(attempt: Int) -> Duration {
+  /// - Parameters:
+  ///   - attempt: The number of failed attempts, 1 or more.
+  ///   - random: From 0 to 1. Clients that lost an origin in the same instant return to it over half of the delay.
+  package static func delay(attempt: Int, random: Double) -> Duration {
     let doublings = min(max(attempt - 1, 0), 10)
-    return min(.milliseconds(250) * (1 << doublings), .seconds(5))
+    let longest = min(Duration.milliseconds(250) * (1 << doublings), .seconds(5))
+    return longest * (0.5 + min(max(random, 0), 1) / 2)
   }
 }

@@ -28,6 +28,15 @@ public struct FetchPolicy: Sendable, Hashable {
     }
   }
   let kind: Kind
+  /// Whether the stored response has been delivered before, so that the answer alone is wanted.
+  private(set) var isAgain = false
+  /// Whether the answer may come from an exchange that began before the load.
+  private(set) var mayFollow = true
+
+  private init(kind: Kind) {
+    self.kind = kind
+    mayFollow = kind != .freshOnly
+  }
 
   /// The stored response at once, then the fresh one or a failure.
   public static let storedThenFresh = FetchPolicy(kind: .storedThenFresh(ifOlderThan: nil))
@@ -68,6 +77,19 @@ public struct FetchPolicy: Sendable, Hashable {
     FetchPolicy(kind: .storedElseFresh(maxAge: maxAge, within: deadline))
   }
 
+  /// Of a load that follows one of this policy: what is stored has been delivered, and the answer is judged as the
+  /// first one was. Under `http` RFC 9111 decides whether the origin is asked.
+  ///
+  /// - Parameter age: From which age of what is stored the answer is wanted, and then from any exchange under way; `nil`
+  ///   wants it always, from an exchange that begins after the load.
+  package func again(ifOlderThan age: Duration?) -> FetchPolicy {
+    guard kind != .freshOnly, kind != .http else { return self }
+    var policy = FetchPolicy(kind: .storedThenFresh(ifOlderThan: age))
+    policy.isAgain = true
+    policy.mayFollow = age != nil
+    return policy
+  }
+
   /// Whether the origin is asked whatever is stored.
   var asksAlways: Bool {
     switch kind {
@@ -80,6 +102,9 @@ public struct FetchPolicy: Sendable, Hashable {
   /// `freshOnly`, nor under `http`, which has rules of its own.
   public var fallsBack: Bool { kind != .freshOnly && kind != .http }
 
+  /// Whether what is stored is delivered only with a failure.
+  var skipsStored: Bool { kind == .freshOnly || isAgain }
+
   /// Whether what is stored is delivered at once, whatever follows.
   public var showsStoredFirst: Bool {
     if case .storedThenFresh = kind { true } else { false }
@@ -89,10 +114,11 @@ public struct FetchPolicy: Sendable, Hashable {
 extension DataService {
   /// When the origin is asked again while a live sequence is read, besides ``Live/refetch()``.
   public enum Refetch: Sendable, Hashable {
-    /// This long after the last load ended and its deliveries were read; at least one second.
+    /// This long after the last load ended and its deliveries were read, or after others stored what the origin
+    /// answered to them; at least one second. So sequences of one request share an exchange, in however many processes.
     case every(Duration)
-    /// After a failure without a network: retries as ``Request/onlineWait`` does, 0.25 s to 5 s apart, until another
-    /// answer comes. The failure is delivered once; its repetitions are not.
+    /// After a failure without a network: retries as ``Request/onlineWait`` does, at most 0.25 s to 5 s apart, until
+    /// another answer comes. The failure is delivered once; its repetitions are not.
     case onReconnect
   }
 }

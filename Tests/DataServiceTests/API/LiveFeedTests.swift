@@ -55,18 +55,18 @@ import Testing
     feed.loaded(.fresh(response("a", 1, in: fixture), .new))
     #expect(await feed.next()?.outline == "fresh(a, new)")
     // Somebody has stored b, and somebody has confirmed it twice.
-    for started in [2, 3, 4] as [Int64] { feed.observed(response("b", started, in: fixture)) }
+    for started in [2, 3, 4] as [Int64] { feed.observed(response("b", started, in: fixture).map(\.data)) }
     #expect(await feed.next()?.outline == "fresh(b, changed)")
-    feed.observed(response("b", 5, in: fixture))
+    feed.observed(response("b", 5, in: fixture).map(\.data))
     #expect(await feed.next()?.outline == "fresh(b, unchanged)")
     // So it is where the program itself has stored it, and an origin has confirmed that.
-    feed.observed(response("mine", 6, version: StoredResponse.localVersion, in: fixture))
-    feed.observed(response("mine", 7, in: fixture))
+    feed.observed(response("mine", 6, version: StoredResponse.localVersion, in: fixture).map(\.data))
+    feed.observed(response("mine", 7, in: fixture).map(\.data))
     #expect(await feed.next()?.outline == "fresh(mine, changed)")
     // What a load brings replaces nothing, and neither does what comes after it.
-    feed.observed(response("c", 8, in: fixture))
+    feed.observed(response("c", 8, in: fixture).map(\.data))
     feed.loaded(.fresh(response("c", 9, in: fixture), .unchanged))
-    feed.observed(response("c", 10, in: fixture))
+    feed.observed(response("c", 10, in: fixture).map(\.data))
     for outline in ["fresh(c, changed)", "fresh(c, unchanged)", "fresh(c, unchanged)"] {
       #expect(await feed.next()?.outline == outline)
     }
@@ -81,7 +81,7 @@ import Testing
     #expect(await feed.next()?.outline == "fresh(a, unchanged)")
     // It has found b in the store, and a 304 has confirmed that.
     feed.loaded(.fresh(response("b", 2, in: fixture), .unchanged))
-    feed.observed(response("b", 2, in: fixture))
+    feed.observed(response("b", 2, in: fixture).map(\.data))
     feed.loaded(.fresh(response("b", 3, in: fixture), .unchanged))
     // It has found another row, or none, and the origin has sent what the reader has.
     feed.loaded(.fresh(response("b", 4, in: fixture), .changed))

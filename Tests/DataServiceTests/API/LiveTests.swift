@@ -2,6 +2,7 @@ import CacheStore
 import DataService
 import DataServiceTesting
 import FixtureServer
+import Guards
 import PlatformFoundation
 import TestSupport
 import TestTurns
@@ -296,5 +297,171 @@ import Testing
     #expect(await deliveries.next()?.error?.kind == .invalidRequest)
     await test.close()
     #expect(await deliveries.next() == nil)
+  }
+
+  // MARK: - Who is signed in
+
+  @Test(
+    "a sign-out is its last delivery, and nothing of the account is asked for or stored again",
+    arguments: [false, true])
+  func signedOut(isElsewhere: Bool) async throws {
+    let test = try TestService { $0.store.busyTimeout = Self.longestWait }
+    let other = try writer(beside: test)
+    var request = try request()
+    request.account = .named("ada")
+    answers(test, "one")
+    let asked = request
+    try await observing(test) {
+      let live = test.service.live(asked, refetch: [.every(.seconds(1)), .onReconnect])
+      var deliveries = live.makeAsyncIterator()
+      #expect(await deliveries.next()?.outline == "fresh(one, new)")
+      // By then the observer has read whose account it is.
+      var changes = test.service.changes(to: asked).makeAsyncIterator()
+      while try await changes.next()??.text != "one" {}
+      try await (isElsewhere ? other : test).service.signOut(.named("ada"))
+      live.refetch()
+      var last = await deliveries.next()
+      // What was asked for before another process's sign-out may have been answered.
+      while isElsewhere, last?.response != nil { last = await deliveries.next() }
+      #expect(last?.outline == "failure(signedOut)")
+      live.refetch()
+      #expect(await deliveries.next() == nil)
+      #expect(try await test.service.entries().isEmpty)
+    }
+    await test.close()
+    await other.close()
+  }
+
+  @Test func `a sign-out while a load is under way is said once`() async throws {
+    let (isAsked, never) = (Gate(), Gate())
+    let fixture = try ServiceFixture.scripted { _, number async throws(DataServiceError) in
+      if number > 1 {
+        isAsked.open()
+        await never.wait()
+      }
+      return .answer("body \(number)")
+    }
+    var request = try request()
+    request.account = .named("ada")
+    let live = fixture.service.live(request)
+    let task = Task {
+      var seen: [String] = []
+      for await delivery in live {
+        seen.append(delivery.outline)
+        if seen.count == 1 { live.refetch() }
+      }
+      return seen
+    }
+    await isAsked.wait()
+    try await fixture.service.signOut(.named("ada"))
+    #expect(await task.value == ["fresh(body 1, new)", "failure(signedOut)"])
+    never.open()
+    await fixture.service.close()
+  }
+
+  // MARK: - What a further load is
+
+  @Test(
+    "an error page is a failure from the second load on too, while something is stored",
+    arguments: [429, 502])
+  func errorPage(status: Int) async throws {
+    let test = try TestService()
+    answers(test, "data")
+    let live = test.service.live(try request())
+    var deliveries = live.makeAsyncIterator()
+    #expect(await deliveries.next()?.outline == "fresh(data, new)")
+    test.origin.answer(Self.address, with: .text("<h1>no</h1>", status: status))
+    for _ in 1...2 {
+      live.refetch()
+      #expect(await deliveries.next()?.outline == "failure(status, last data)")
+    }
+    // Under freshOnly it is an answer, in the first load and in every further one.
+    let fresh = test.service.live(try request(), policy: .freshOnly)
+    var answers = fresh.makeAsyncIterator()
+    #expect(await answers.next()?.outline.hasPrefix("fresh(<h1>no</h1>") == true)
+    await test.close()
+  }
+
+  @Test func `what others have invalidated is asked for again, once`() async throws {
+    let test = try TestService { $0.store.busyTimeout = Self.longestWait }
+    let other = try writer(beside: test)
+    let request = try request()
+    answers(test, "one")
+    try await observing(test) {
+      var deliveries = test.service.live(request).makeAsyncIterator()
+      #expect(await deliveries.next()?.outline == "fresh(one, new)")
+      for (service, text) in [(test, "two"), (other, "three")] {
+        test.clock.advance(by: .seconds(1))
+        answers(test, text)
+        try await service.service.invalidate(test.service.selection(for: request))
+        #expect(await deliveries.next()?.outline == "fresh(\(text), changed)")
+      }
+      #expect(test.origin.requests.count == 3)
+    }
+    await test.close()
+    await other.close()
+  }
+
+  @Test func `each answer is decoded once`() async throws {
+    let decoded = Guarded<[String]>([])
+    let test = try TestService()
+    answers(test, "0")
+    let request = try request()
+    _ = try await test.service.response(for: request)
+    test.clock.advance(by: .seconds(1))
+    try await observing(test) {
+      let live = test.service.live(request) { response in
+        decoded.withLock { $0.append(response.text) }
+        return response.text
+      }
+      var deliveries = live.makeAsyncIterator()
+      #expect(await deliveries.next()?.value == "0")
+      #expect(await deliveries.next()?.value == "0")
+      var changes = test.service.changes(to: request).makeAsyncIterator()
+      for number in 1...5 {
+        test.clock.advance(by: .seconds(1))
+        answers(test, "\(number)")
+        live.refetch()
+        #expect(await deliveries.next()?.value == "\(number)")
+        while try await changes.next()??.text != "\(number)" {}
+      }
+    }
+    await test.close()
+    #expect(decoded.withLock { $0 } == ["0", "0", "1", "2", "3", "4", "5"])
+  }
+
+  @Test func `ten of them make one exchange a beat`() async throws {
+    let test = try TestService()
+    answers(test, "one")
+    let request = try request()
+    let shown = Guarded([String?](repeating: nil, count: 10))
+    try await observing(test) {
+      let screens = (0..<10).map { index in
+        let live = test.service.live(request, refetch: [.every(.seconds(60))])
+        return Task { @Sendable in
+          for await delivery in live {
+            let text = delivery.response?.text
+            shown.withLock { $0[index] = text }
+          }
+        }
+      }
+      var counts: [Int] = []
+      for text in ["one", "two", "three"] {
+        while shown.withLock({ $0.contains { $0 != text } }) { await Task.yield() }
+        // Each waits for its next beat: the service's own timers are shorter, or longer.
+        while test.clock.pendingDelays.count(where: { $0 > .seconds(50) && $0 <= .seconds(60) }) < 10 {
+          await Task.yield()
+        }
+        counts.append(test.origin.requests.count)
+        answers(test, text == "one" ? "two" : "three")
+        if text != "three" { test.clock.advance(by: .seconds(60)) }
+      }
+      // Who looked just before the exchange of the others was over makes one more.
+      let beats = [counts[1] - counts[0], counts[2] - counts[1]]
+      #expect(beats.allSatisfy { (1...3).contains($0) }, "\(beats)")
+      for screen in screens { screen.cancel() }
+      for screen in screens { await screen.value }
+    }
+    await test.close()
   }
 }

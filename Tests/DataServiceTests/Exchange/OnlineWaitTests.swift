@@ -11,11 +11,12 @@ import Testing
   @Test func `the origin is asked ever more seldom, for the last time when the wait is over`() async throws {
     let clock = VirtualClock()
     let asked = Mutex<[Int64]>([])
-    let fixture = try ServiceFixture.scripted(timekeeper: clock) { _, number throws(DataServiceError) in
+    let transport = ScriptedTransport { _, number async throws(DataServiceError) in
       guard number > 1 else { return .answer("other") }
       asked.withLock { $0.append(clock.bootNanoseconds) }
       throw DataServiceError(number > 9 ? .protocol : .offline, "no network")
     }
+    let fixture = try ServiceFixture(transport: transport, timekeeper: clock) { $0.random = { 1 } }
     // With the store made, nothing but the pauses is waited for.
     _ = await fixture.outline(try #require(URL(string: "http://origin.test/other")))
     let url = try #require(URL(string: "http://origin.test/item"))

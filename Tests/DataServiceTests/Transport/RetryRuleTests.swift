@@ -150,12 +150,15 @@ import TestTurns
 
   @Test func `waiting to be online repeats gently: a quarter of a second growing to five`() {
     #expect(
-      (1...8).map(OnlineWaitRule.delay) == [
+      (1...8).map { OnlineWaitRule.delay(attempt: $0, random: 1) } == [
         .milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(5),
         .seconds(5),
         .seconds(5),
       ])
-    #expect(OnlineWaitRule.delay(attempt: .max) == .seconds(5))
+    #expect(OnlineWaitRule.delay(attempt: .max, random: 1) == .seconds(5))
+    // Who lost the network together does not come back together.
+    #expect(OnlineWaitRule.delay(attempt: 1, random: 0) == .milliseconds(125))
+    #expect(OnlineWaitRule.delay(attempt: 9, random: 0.5) == .milliseconds(3_750))
   }
 
   @Test func `a budget earns a tenth with each attempt and holds no more than its reserve`() {

@@ -1,9 +1,9 @@
 internal import CacheStore
 internal import Synchronization
 
-/// The row id that the account had when the exchange began.
+/// The row id that the account had when an exchange, or a live sequence, began.
 ///
-/// If the lookup found no account row, the row is created while the exchange runs. The exchange therefore cannot
+/// If the exchange's lookup found no account row, the row is created while the exchange runs. The exchange therefore cannot
 /// write past a sign-out of its account: any sign-out comes after the row in the store's queue.
 final class AccountGeneration: Sendable {
   private let account: String
@@ -11,6 +11,7 @@ final class AccountGeneration: Sendable {
   /// The id; 0 while it is unknown. A row's id is never 0.
   private let current: Atomic<Int64>
   private let isBeingMade = Atomic(false)
+  private let revoked = Atomic(false)
   /// What the making of the row has come to, where it was begun; `nil` where the id was known from the beginning.
   private let made: Pending<Int64>?
 
@@ -38,6 +39,20 @@ final class AccountGeneration: Sendable {
     guard known == nil, let id = try await door.store.knownAccountID(named: account) else { return }
     current.store(id, ordering: .relaxed)
   }
+
+  /// Notes the id that a look-up has found; where it is another, whether the account was signed out, or the store
+  /// replaced.
+  func follow(_ id: Int64?) async throws(CacheStoreError) {
+    guard !account.isEmpty, id != known, !isSignedOut else { return }
+    if let known, try await door.store.isRevoked(accountID: known) {
+      revoked.store(true, ordering: .relaxed)
+    } else {
+      current.store(id ?? 0, ordering: .relaxed)
+    }
+  }
+
+  /// Whether ``follow(_:)`` has found the account signed out.
+  var isSignedOut: Bool { revoked.load(ordering: .relaxed) }
 
   /// Whether the account has a row, or one is being made.
   var hasBegun: Bool { known != nil || isBeingMade.load(ordering: .relaxed) }
