@@ -43,6 +43,23 @@ package protocol SecondTier: AnyObject, Sendable {
   func close()
 }
 
+/// One finding about the tier, for the check of a store.
+package struct TierFinding: Sendable, Equatable {
+  /// Whether it is as it should be.
+  package var isFine: Bool
+  /// What was looked at, in a few words.
+  package var subject: String
+  /// What was found, and what to do about it.
+  package var text: String
+
+  /// Makes a finding.
+  package init(isFine: Bool, subject: String, text: String) {
+    self.isFine = isFine
+    self.subject = subject
+    self.text = text
+  }
+}
+
 /// What may be shared through a tier.
 package struct TierTerms: Sendable, Equatable {
   /// The accounts whose responses are shared, by name. The responses of no account are shared anyway.
@@ -104,8 +121,8 @@ package struct StoreSilenceMark: TierSilenceMark {
   /// The mark of a store.
   package init(_ store: ResponseStore) { self.store = store }
 
-  package func read() -> Int64 { store.tierMark }
-  package func write(_ value: Int64) { store.setTierMark(value) }
+  package func read() -> Int64 { store.upstreamMark }
+  package func write(_ value: Int64) { store.setUpstreamMark(value) }
 }
 
 /// A request in the terms that all machines of a fleet agree on. Names in the tier are keyed digests of it.

@@ -1,4 +1,4 @@
-package import DataService
+internal import DataService
 internal import PlatformFoundation
 
 extension RedisTier {

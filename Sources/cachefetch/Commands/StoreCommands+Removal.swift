@@ -26,7 +26,7 @@ extension StoreCommands {
             self.diagnostics.say("no stored entry matches")
           }
           try await self.endPauses()
-          return await self.invalidateInTier([], of: selection)
+          return await self.invalidateShared([], of: selection)
         } then: { unconfirmed in
           written(0, unconfirmed: unconfirmed)
         }
@@ -53,7 +53,7 @@ extension StoreCommands {
       }
       _ = try await self.removeCutOff(selection)
       try await self.endPauses()
-      return (removed, await self.invalidateInTier(entries, of: selection))
+      return (removed, await self.invalidateShared(entries, of: selection))
     } then: { removed, unconfirmed in
       let which = removed == entries.count ? groups.text.map { ": \($0)" } ?? "" : ""
       sayRemoved("\(Words.entries(removed))\(which)")
@@ -77,16 +77,16 @@ extension StoreCommands {
     }
   }
 
-  /// With `--fleet`: invalidates what the tier has of the entries, and of the URLs given.
-  /// - Returns: Of how many the tier has not confirmed it; `nil` without `--fleet`.
-  private func invalidateInTier(_ entries: [StoredEntry], of selection: RowSelection) async -> Int? {
+  /// With `--fleet`: invalidates what the server has of the entries, and of the URLs given.
+  /// - Returns: Of how many it has not confirmed it; `nil` without `--fleet`.
+  private func invalidateShared(_ entries: [StoredEntry], of selection: RowSelection) async -> Int? {
     guard arguments.has(.fleet) else { return nil }
     let account = arguments.text(.account) ?? ""
     let named = (selection.targets ?? []).map { RequestKey(account: account, target: $0) }
-    return await service.invalidateInTier(entries.map(\.key) + named)
+    return await service.invalidateUpstream(entries.map(\.key) + named)
   }
 
-  /// Says what was removed, and whether the tier has confirmed its part.
+  /// Says what was removed, and whether the server has confirmed its part.
   private func written(_ removed: Int, unconfirmed: Int?) -> ExitStatus {
     let status = writeRemoved(removed) {
       $0.member("removed", removed)
