@@ -9,9 +9,7 @@ extension StoreCommands {
     let selection = try RowSelection(arguments, now: now, key: key)
     if let host = arguments.text(.pause) { return try endPause(of: host, selection) }
     try selection.requireSome(to: "remove")
-    if arguments.has(.fleet), arguments.tierURL() == nil {
-      throw UsageError("--fleet needs a server that machines share", "name it with --tier URL")
-    }
+    try arguments.requireServer()
     if let missing = missing() { return missing }
     return run { () async throws(DataServiceError) in
       try await self.entries(selection)
@@ -94,9 +92,9 @@ extension StoreCommands {
     }
     guard let unconfirmed, unconfirmed > 0 else { return status }
     let doctor = "“cachefetch doctor\(StoreLocation.repeatedOption)”"
-    let tier = arguments.has(.tier) ? " with the same --tier" : ""
     diagnostics.say(
-      "the server has not confirmed \(Counted.text(unconfirmed, "removal")); run \(doctor)\(tier) to see why")
+      "the server has not confirmed \(Counted.text(unconfirmed, "removal")); run \(doctor)"
+        + "\(arguments.repeatedServer) to see why")
     return status == .success ? .inputOutput : status
   }
 
@@ -106,7 +104,7 @@ extension StoreCommands {
       throw UsageError("sign-out needs an account", "write --account NAME, as cachefetch list shows it")
     }
     if let missing = missing() {
-      if arguments.tierURL() != nil {
+      if arguments.server() != nil {
         diagnostics.say("nothing is signed out: the server that machines share was not asked either")
       }
       return missing
@@ -209,7 +207,7 @@ extension StoreCommands {
     }
     if ended > 0 {
       let over = ended == 1 ? "a pause is over" : "\(ended) pauses are over"
-      let isFleets = arguments.tierURL() != nil && !arguments.has(.fleet)
+      let isFleets = arguments.server() != nil && !arguments.has(.fleet)
       diagnostics.say(
         over + (isFleets ? " here; one that the fleet knows of ends with --fleet" : ": it asks again"))
     }
