@@ -258,7 +258,7 @@ final class Fleet: Upstream {
 
   func examine() async -> [StoreFinding] {
     await Task(executorPreference: host.thread) { [self] in await attached.examine() }.value.map {
-      StoreFinding("tier", $0.isFine ? .fine : .wrong, "\($0.subject): \($0.text)")
+      StoreFinding("tier", $0.severity, "\($0.subject): \($0.message)")
     }
   }
 

@@ -37,27 +37,10 @@ package protocol SecondTier: AnyObject, Sendable {
   func signOut(_ account: String) async -> Bool
 
   /// Examines the tier for the check of a store, even if it is silent.
-  func examine() async -> [TierFinding]
+  func examine() async -> [StoreFinding]
 
   /// Closes the connection. Calls after it find a silent tier.
   func close()
-}
-
-/// One finding about the tier, for the check of a store.
-package struct TierFinding: Sendable, Equatable {
-  /// Whether it is as it should be.
-  package var isFine: Bool
-  /// What was looked at, in a few words.
-  package var subject: String
-  /// What was found, and what to do about it.
-  package var text: String
-
-  /// Makes a finding.
-  package init(isFine: Bool, subject: String, text: String) {
-    self.isFine = isFine
-    self.subject = subject
-    self.text = text
-  }
 }
 
 /// What may be shared through a tier.

@@ -1,3 +1,4 @@
+internal import CacheStore
 internal import DataService
 internal import Guards
 internal import PlatformFoundation
@@ -80,15 +81,11 @@ final class DeferredTier: SecondTier {
     await (try? engine.get())?.signOut(account) ?? false
   }
 
-  func examine() async -> [TierFinding] {
+  func examine() async -> [StoreFinding] {
     switch engine {
     case .success(let engine): await engine.examine()
     case .failure(let error):
-      [
-        TierFinding(
-          isFine: false, subject: source,
-          text: error.message + (error.advice.map { "; \($0)" } ?? ""))
-      ]
+      [StoreFinding(source, .wrong, error.message + (error.advice.map { "; \($0)" } ?? ""))]
     }
   }
 

@@ -104,7 +104,7 @@ import TestTurns
     func invalidate(_ question: TierQuestion) async -> Bool { true }
     func pause(_ milliseconds: Int64, _ question: TierQuestion) async {}
     func signOut(_ account: String) async -> Bool { true }
-    func examine() async -> [TierFinding] { [] }
+    func examine() async -> [StoreFinding] { [] }
     func close() {}
   }
 
