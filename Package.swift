@@ -106,7 +106,7 @@ let package = Package(
         + ["StoreDriver", "TestSupport", "TestTurns"], exclude: ["Fixtures"]),
     .testTarget(
       name: "DataServiceTests",
-      dependencies: testing + curl + tier
+      dependencies: testing + curl
         + ["CFaultVFS", "CSQLite", "Interleavings", "StoreDriver", "URLSessionTransport"]),
     .testTarget(name: "DataServiceTestingTests", dependencies: testing),
     .testTarget(name: "FixtureServerTests", dependencies: testing),

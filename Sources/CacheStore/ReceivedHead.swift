@@ -107,7 +107,7 @@ extension StartMark {
   /// Whether this exchange began before the other; marks of two boots do not compare (law 8).
   package func isBefore(_ other: StartMark) -> Bool { boot == other.boot && nanoseconds < other.nanoseconds }
 
-  // The commit that stores a row of a second tier records that it came from there: its mark is odd, and those
+  // The commit that stores another machine's row records that it came from there: its mark is odd, and those
   // of this machine's exchanges are even. A nanosecond decides nothing else. A record made after the commit would be
   // missing if the process was killed in between, and a follower would deliver the row as fresh.
 
@@ -117,6 +117,6 @@ extension StartMark {
   /// The mark of a row that another machine's exchange brought; no later than this one.
   package var odd: StartMark { StartMark(boot: boot, nanoseconds: max(1, (nanoseconds - 1) | 1)) }
 
-  /// Whether the row came from a tier, and no exchange of this machine has confirmed it since.
+  /// Whether the row came from another machine, and no exchange of this machine has confirmed it since.
   package var isFromElsewhere: Bool { nanoseconds & 1 == 1 }
 }

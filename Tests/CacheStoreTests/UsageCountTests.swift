@@ -23,23 +23,6 @@ import TestTurns
     #expect(left == expected)
   }
 
-  @Test(
-    "Every number of one tier count is added to that of the other",
-    arguments: [\TierCounts.asked, \.stored, \.offered, \.silent])
-  func tier(number: any WritableKeyPath<TierCounts, Int64> & Sendable) {
-    var (left, right) = (TierCounts(), TierCounts())
-    left[keyPath: number] = 3
-    right[keyPath: number] = 4
-    left += right
-    var expected = TierCounts()
-    expected[keyPath: number] = 7
-    #expect(left == expected)
-    left[keyPath: number] = .max
-    left += right
-    expected[keyPath: number] = .max
-    #expect(left == expected)
-  }
-
   @Test func `a sum ends at the largest number and at the least`() {
     for (first, second, sum) in [
       (Int64.max, 1, .max), (.max - 1, 1, .max), (.min, -1, .min), (.min + 1, -1, .min), (.min, 0, .min),

@@ -1,5 +1,5 @@
 #if !PORTABLE
-  internal import CacheStore
+  package import CacheStore
   package import DataService
   internal import PlatformFoundation
   package import RedisTier
@@ -32,7 +32,7 @@
       var whileOffered: (@Sendable () async -> Void)?
       var whileSignedOut: (@Sendable () async -> Void)?
       var hosts = 0
-      var findings: [TierFinding] = []
+      var findings: [StoreFinding] = []
       var pauses: [String: Int64] = [:]
       var signedOut: [String] = []
     }
@@ -79,7 +79,7 @@
       state.withLock { $0.whileSignedOut = action }
     }
     /// What `examine` finds.
-    package func setFindings(_ findings: [TierFinding]) { state.withLock { $0.findings = findings } }
+    package func setFindings(_ findings: [StoreFinding]) { state.withLock { $0.findings = findings } }
 
     // MARK: What a test sees
 
@@ -107,7 +107,7 @@
 
     fileprivate func attach() { state.withLock { $0.hosts += 1 } }
 
-    fileprivate func findings() -> [TierFinding] { state.withLock { $0.findings } }
+    fileprivate func findings() -> [StoreFinding] { state.withLock { $0.findings } }
 
     fileprivate func ask(
       _ question: TierQuestion, by host: TierHost?
@@ -265,7 +265,7 @@
 
     func signOut(_ account: String) async -> Bool { await tier.signOut(account) }
 
-    func examine() async -> [TierFinding] { tier.findings() }
+    func examine() async -> [StoreFinding] { tier.findings() }
 
     func close() { isClosed.store(true, ordering: .relaxed) }
   }

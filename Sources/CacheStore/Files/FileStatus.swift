@@ -12,7 +12,7 @@ package struct FileStatus: Sendable {
 
   let identity: FileIdentity
   package let kind: Kind
-  let owner: UInt32
+  package let owner: UInt32
   let group: UInt32
   /// The number of hard links; 0 where the file was removed meanwhile, which the status of a path may show as well.
   let names: Int
@@ -28,7 +28,7 @@ package struct FileStatus: Sendable {
   }
 
   /// The status of an open file.
-  init?(descriptor: Int32) {
+  package init?(descriptor: Int32) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return nil }
     self.init(status)
@@ -54,7 +54,7 @@ package struct FileStatus: Sendable {
   package var isSharedFolder: Bool { kind == .folder && (mode & 0o022 != 0 || !hasTrustedOwner) }
 
   /// Whether the file has another name as well, which another user could have given to one of this user's files.
-  var hasOtherNames: Bool { names > 1 }
+  package var hasOtherNames: Bool { names > 1 }
 
   /// Whether the file belongs to this user or to root.
   package var hasTrustedOwner: Bool { owner == geteuid() || owner == 0 }

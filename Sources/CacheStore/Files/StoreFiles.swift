@@ -27,8 +27,8 @@ struct StoreFiles: Sendable {
   var sharedMemory: String { database + "-shm" }
   /// Counts not yet stored in the tables, and those being stored.
   var usageJournal: String { database + ".uses" }
-  /// What the fleet's second tier has done; see ``TierCountFile``.
-  var tierCounts: String { database + ".tier" }
+  /// What an upstream of exchanges counts.
+  var upstreamCounts: String { database + ".tier" }
   var takenUsageJournal: String { database + ".uses-taken" }
   /// Space that is released on a full disk; see ``Reserve``.
   var reserve: String { database + ".reserve" }

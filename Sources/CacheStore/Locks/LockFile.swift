@@ -39,11 +39,11 @@ final class LockFile: Sendable {
     /// exchange.
     static func request(_ hash: UInt64) -> Int { Int(hash % requests) }
 
-    /// What the processes share about the fleet's second tier.
-    static let tier = Int(requests)
+    /// What the processes share about an upstream.
+    static let upstream = Int(requests)
 
     /// When a process that does not write last cut a long log.
-    static let log = tier + 1
+    static let log = upstream + 1
 
     /// When one last ended with a row. Two requests that share a slot cost at most one extra look-up.
     static func stored(_ hash: UInt64) -> Int { log + 1 + request(hash) }

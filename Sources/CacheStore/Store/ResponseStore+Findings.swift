@@ -91,7 +91,7 @@ extension ResponseStore {
     var found: [StoreFinding] = []
     for path in [
       files.database, files.log, files.sharedMemory, files.lock, files.key, files.usageJournal,
-      files.tierCounts,
+      files.upstreamCounts,
     ] {
       guard let status = FileStatus(path: path), status.mode & 0o077 != 0 else { continue }
       let message = "others may read or write \(path)"

@@ -154,31 +154,23 @@ extension ResponseStore {
   }
 }
 
-// What the fleet's second tier keeps beside the store: counts, and a mark that the processes share.
+// What an upstream of exchanges keeps beside the store: counts, and a mark that the processes share.
 extension ResponseStore {
-  /// Adds to the counts of the fleet's second tier beside the store; on the calling thread.
-  package func add(_ counts: TierCounts) {
-    guard counts != TierCounts(), !configuration.isReadOnly, FileStatus(path: files.database) != nil else {
-      return
-    }
-    TierCountFile(files: files).add(counts)
-  }
+  /// The file of its counts.
+  package var upstreamCounts: String { files.upstreamCounts }
 
-  /// The counts of the fleet's second tier.
-  package var tierCounts: TierCounts { TierCountFile(files: files).counts }
-
-  /// A number that the processes on this store share about the fleet's tier; 0 where there is none, or no store to
-  /// have it. A hint that nothing depends on. Takes no lock, and creates no file.
-  package var tierMark: Int64 {
-    guard hasLockFile, let mark = try? lockFile.mark(LockFile.Slot.tier) else { return 0 }
+  /// Its mark; 0 where there is none, or no store to have it. A hint that nothing depends on. Takes no lock, and
+  /// creates no file.
+  package var upstreamMark: Int64 {
+    guard hasLockFile, let mark = try? lockFile.mark(LockFile.Slot.upstream) else { return 0 }
     return mark
   }
 
-  /// Replaces the number; does nothing where the store is read only, or not yet made.
-  package func setTierMark(_ value: Int64) {
+  /// Replaces the mark; does nothing where the store is read only, or not yet made.
+  package func setUpstreamMark(_ value: Int64) {
     // Reading opens the file.
-    guard hasLockFile, (try? lockFile.mark(LockFile.Slot.tier)) != nil else { return }
-    lockFile.setMark(LockFile.Slot.tier, to: value)
+    guard hasLockFile, (try? lockFile.mark(LockFile.Slot.upstream)) != nil else { return }
+    lockFile.setMark(LockFile.Slot.upstream, to: value)
   }
 
   /// Opening the lock file would create it. Who leads has it open.

@@ -154,11 +154,11 @@ extension DataService {
   /// Signs an account out: its loads end with `signedOut`, its late answers are neither stored nor delivered, and its
   /// bytes are gone from the store when this returns.
   ///
-  /// Of an account that the fleet shares, every row in the tier becomes unreadable, whichever machine offered it; what
-  /// other machines have stored themselves remains theirs. A load that begins before the tier has confirmed that
-  /// ends too, and what it has stored is gone. A tier that is read only is not told.
-  /// - Returns: Whether the tier has confirmed its part; `true` where it has none. Where it has not, a warning says so,
-  ///   and what is in the tier can be read until it expires: sign out again once the tier answers.
+  /// Of an account that the fleet shares, every shared row becomes unreadable, whichever machine offered it; what
+  /// other machines have stored themselves remains theirs. A load that begins before the fleet's server has confirmed
+  /// that ends too, and what it has stored is gone. A server that is only read is not told.
+  /// - Returns: Whether the server has confirmed its part; `true` where it has none. Where it has not, a warning says
+  ///   so, and what is there can be read until it expires: sign out again once the server answers.
   /// - Throws: `store`, naming the process that still holds bytes, where they cannot be removed; `corrupt` where the
   ///   store is damaged and cannot be repaired; `closed` after ``close()``; `invalidRequest` for `.automatic`, which
   ///   names no account.
@@ -173,7 +173,7 @@ extension DataService {
     try await signOutHere(name)
     guard let isConfirmed = await core.upstream?.signOut(name) else { return true }
     guard isConfirmed else { return false }
-    // Until just now a load could begin, and store what the tier still had of the account.
+    // Until just now a load could begin, and store what others still had of the account.
     try await signOutHere(name)
     return true
   }
@@ -231,7 +231,7 @@ extension DataService {
   public struct FleetRemoval: Sendable, Hashable {
     /// How many rows of the local store were removed.
     public var rows: Int
-    /// The number of requests whose invalidation the tier did not confirm.
+    /// The number of requests whose invalidation the fleet's server did not confirm.
     public var unconfirmed: Int
 
     /// Makes one by hand, for tests.
@@ -241,16 +241,14 @@ extension DataService {
     }
   }
 
-  /// Removes stored responses here, and invalidates the rows that the fleet's second tier has of the same
-  /// requests: other machines learn of it when they next ask the tier. Rows that they have already stored
-  /// remain.
+  /// Removes stored responses here, and invalidates the rows that the fleet's server has of the same requests:
+  /// other machines learn of it when they next ask there. Rows that they have already stored remain.
   ///
-  /// A selection for one request (``selection(for:)``) invalidates the tier's rows even if nothing is stored
-  /// here; any other selection invalidates those of the rows it removes here. Can be called from any thread;
-  /// waits for the tier no longer than its patience in each round trip, of which a request takes up to three
-  /// for each of the fleet's keys, and one more where its account is shared. A tier that does not answer is
-  /// waited for once.
-  /// - Returns: How many were removed here, and the number of requests whose invalidation the tier did not confirm.
+  /// A selection for one request (``selection(for:)``) invalidates shared rows even if nothing is stored here; any
+  /// other selection invalidates those of the rows it removes here. Can be called from any thread; waits for the
+  /// server no longer than its patience in each round trip, of which a request takes up to three for each of the
+  /// fleet's keys, and one more where its account is shared. A server that does not answer is waited for once.
+  /// - Returns: How many were removed here, and the number of requests whose invalidation was not confirmed.
   /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
   ///   `closed` after ``close()``.
   @concurrent @discardableResult public func removeFromFleet(
@@ -259,15 +257,15 @@ extension DataService {
     var keys = try await entries(selection).map(\.key)
     if let key = selection.key { keys.append(key) }
     let removed = try await remove(selection)
-    return FleetRemoval(rows: removed, unconfirmed: await invalidateInTier(keys))
+    return FleetRemoval(rows: removed, unconfirmed: await core.invalidateUpstream(keys))
   }
 
-  /// Invalidates the tier's rows of these requests.
-  /// - Returns: The number of requests whose invalidation the tier did not confirm.
-  package func invalidateInTier(_ keys: [RequestKey]) async -> Int { await core.invalidateUpstream(keys) }
+  /// Invalidates the fleet's rows of these requests.
+  /// - Returns: The number of requests whose invalidation was not confirmed.
+  package func invalidateUpstream(_ keys: [RequestKey]) async -> Int { await core.invalidateUpstream(keys) }
 
-  /// The findings about the tier, for the check of a store; `nil` if no tier is configured.
-  package func examineTier() async -> [TierFinding]? { await core.upstream?.examine() }
+  /// What is found of the upstream, for the check of a store; `nil` without one.
+  package func examineUpstream() async -> [StoreFinding]? { await core.upstream?.examine() }
 }
 
 extension DataService {

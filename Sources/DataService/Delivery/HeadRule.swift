@@ -9,8 +9,8 @@ enum HeadRule {
   ) -> DataService.ResponseHead {
     var head = shown(
       row.head, FreshnessInputs(stored: row, now: now), bodyLength: row.body.length, prepared, elapsed)
-    head.isFromTier = row.isFromSharedCache
-    if !row.isInStore { head.kept = .no(.inTier) }
+    head.isFromElsewhere = row.isFromSharedCache
+    if !row.isInStore { head.kept = .no(.elsewhere) }
     return head
   }
 

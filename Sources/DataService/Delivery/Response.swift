@@ -42,19 +42,8 @@ extension DataService {
     public var wasValidated: Bool { shared.value.wasValidated }
     /// Whether it is in the store, and why not.
     public var kept: Kept { shared.value.kept }
-    /// Whether a fresh response goes to the fleet's second tier, and why not; `nil` without a tier, and for stored
-    /// ones.
+    /// Whether a fresh response is shared with the fleet, and why not; `nil` without a fleet, and for stored ones.
     public var sharing: Shared? { shared.value.sharing }
-  }
-
-  /// Where a response came from.
-  public enum Source: String, Sendable, Hashable {
-    /// From the store.
-    case stored
-    /// From the fleet's second tier: a stored response of another machine, where nothing usable was in the store.
-    case tier
-    /// From the origin just now, including a response that a 304 has confirmed.
-    case fresh
   }
 
   /// A response without its body.
@@ -95,14 +84,13 @@ extension DataService {
     package var staleReference: FreshnessInputs?
     /// When the exchange that brought it began; decides which of two responses to a request is newer (law 8).
     package var started: StartMark?
-    /// Whether it came from the fleet's second tier.
-    package var isFromTier = false
-    /// Whether a fresh response goes to the fleet's second tier, and why not; `nil` without a tier, and for stored
-    /// ones.
+    /// Whether it is another machine's.
+    package var isFromElsewhere = false
+    /// Whether a fresh response is shared with the fleet, and why not; `nil` without a fleet, and for stored ones.
     public internal(set) var sharing: Shared?
 
     /// Where it came from.
-    public var source: Source { isFromTier ? .tier : freshness.isStored ? .stored : .fresh }
+    public var source: Source { Source(isStored: freshness.isStored, isFromElsewhere: isFromElsewhere) }
     /// Its age when it was delivered (RFC 9111 section 4.2.3).
     public var age: Duration { .milliseconds(freshness.age) }
     /// Whether it was stale then (section 4.2).
@@ -112,7 +100,7 @@ extension DataService {
     public var cacheStatus: String {
       if freshness.isStored {
         return CacheStatus(
-          isHit: true, timeToLive: freshness.secondsLeft, detail: isFromTier ? Source.tier.rawValue : nil
+          isHit: true, timeToLive: freshness.secondsLeft, detail: isFromElsewhere ? source.rawValue : nil
         ).formatted
       }
       return CacheStatus(
@@ -196,8 +184,8 @@ extension DataService.Response {
   ///
   /// - Parameters:
   ///   - value: The value.
-  ///   - source: The claimed source: `stored` or `tier` in a ``DataService/Delivery/stored(_:)``, `fresh` in a
-  ///     ``DataService/Delivery/fresh(_:_:)``.
+  ///   - source: The claimed source: `fresh` in a ``DataService/Delivery/fresh(_:_:)``, another in a
+  ///     ``DataService/Delivery/stored(_:)``.
   ///   - status: The status code.
   ///   - fields: The fields.
   ///   - url: The URL that answered; `nil` gives a URL that cannot exist.
@@ -220,7 +208,7 @@ extension DataService.Response {
       requestURL: url, account: "", receivedAtMilliseconds: received, freshness: freshness,
       wasValidated: wasValidated, kept: kept, elapsed: .zero,
       bodyLength: (value as? Data).map { Int64($0.count) })
-    head.isFromTier = source == .tier
+    head.isFromElsewhere = source.isElsewhere
     self.init(value: value, head: head)
   }
 }

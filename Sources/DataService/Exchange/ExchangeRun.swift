@@ -24,7 +24,7 @@ struct ExchangeRun {
         if let write = outcome.pendingWrite { await finish(outcome.answer, after: write) }
       } else {
         exchange.endLease(storedRow: false)
-        exchange.tell(.answeredByTier)
+        exchange.tell(.answeredUpstream)
       }
     } catch {
       exchange.endLease(storedRow: false)

@@ -9,6 +9,7 @@ struct UpstreamStep {
   private var plan: ExchangePlan { exchange.plan }
   private var prepared: PreparedRequest { exchange.prepared }
   private var generation: AccountGeneration { exchange.generation }
+  private var name: String { core.upstream?.name ?? "" }
 
   /// Asks for another machine's response, and hands a usable one to the loads.
   /// - Returns: Whether it is all that they want.
@@ -18,7 +19,7 @@ struct UpstreamStep {
     exchange.take(turn)
     guard let candidate = turn.candidate, let row = await usable(candidate) else { return false }
     let age = Freshness.age(of: row, now: core.timekeeper.wallMilliseconds)
-    core.trace("the tier has a response, \(Explain.duration(age)) old")
+    core.trace("\(upstream.name) has a response, \(Explain.duration(age)) old")
     // Another process may have signed the account out while the body came.
     try await generation.checkSignOut()
     return exchange.serve(Box(try await storedFirst(row)))
@@ -43,11 +44,11 @@ struct UpstreamStep {
       !(prepared.decodesContent && ContentCoding.isCoded(head)),
       plan.candidate.map({ $0.isOlder(than: head) }) ?? true, await !isRemoved(head.started)
     else {
-      core.trace("the tier's response is of no use here")
+      core.trace("\(name)'s response is of no use here")
       return nil
     }
     guard let body = await candidate.body(), Int64(body.count) == candidate.length else {
-      core.trace("the body of the tier's response is gone")
+      core.trace("the body of \(name)'s response is gone")
       return nil
     }
     let variant = Vary.variant(
@@ -100,7 +101,7 @@ struct UpstreamStep {
     _ candidate: StoredResponse, isConfirmed: Bool
   ) async throws(DataServiceError) -> (row: StoredResponse?, refusal: DataService.KeptReason) {
     guard exchange.beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
-    core.trace("storing the tier's response")
+    core.trace("storing \(name)'s response")
     var write = ResponseStore.Write(
       accountID: 0, key: prepared.key, head: candidate.head, body: .bytes(candidate.body.firstChunk))
     write.variant = candidate.variant
@@ -130,7 +131,7 @@ struct UpstreamStep {
     switch done {
     case .done((let accountID, .stored(let id, let body))):
       core.upstream?.noteStored()
-      core.trace("stored from the tier")
+      core.trace("stored from \(name)")
       var row = StoredResponse(
         id: id, accountID: accountID, variant: ready.variant, vary: ready.vary, head: ready.head,
         isPinned: ready.marks.isPinned, body: body)

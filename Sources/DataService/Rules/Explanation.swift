@@ -72,7 +72,7 @@ extension DataService {
     package let refreshFields: [String]
     /// What would change the verdicts.
     package let changes: [String]
-    /// Whether the answer is shared with the fleet; `nil` without a second tier.
+    /// Whether the answer is shared with the fleet; `nil` without one.
     package var isShared: Bool?
     /// Why it is not.
     package var unsharedReason: String?
@@ -116,12 +116,7 @@ extension DataService {
         ]
       }
       if let isShared {
-        lines += [
-          "the fleet",
-          isShared
-            ? "  shared: other machines have it from the tier"
-            : "  not shared: \(unsharedReason ?? "")",
-        ]
+        lines += ["the fleet", "  \(DataService.Shared.text(isShared: isShared, unsharedReason))"]
       }
       lines.append("a refresh sends")
       lines += refreshFields.isEmpty ? ["  no condition"] : refreshFields.map { "  \($0)" }

@@ -12,6 +12,8 @@ extension DataService {
     /// The fleet's second tier, which exchanges ask before they ask the origin; `nil`, the default, for none. A load
     /// that the store answers costs no more for it.
     public var tier: Tier?
+    /// Makes what stands for it in a service.
+    var makeUpstream: (@Sendable (UpstreamHost) -> any Upstream)? { tier?.makeUpstream }
     /// The limits on anticipated loads.
     public var anticipation = AnticipationLimits()
     /// How many exchanges are under way at a time, over the service's own transport on libcurl; further ones wait their
@@ -49,6 +51,19 @@ extension DataService {
     }
   }
 
+  /// A fleet's shared second tier. Its engine's product makes one: `RedisTier` has `Tier.redis(_:)`.
+  ///
+  /// Several services may be given the same one: each has an engine and connections of its own.
+  public struct Tier: Sendable {
+    /// Makes what stands for it in one service. Opens nothing.
+    package let makeUpstream: @Sendable (UpstreamHost) -> any Upstream
+
+    /// A tier that is made so.
+    package init(makeUpstream: @escaping @Sendable (UpstreamHost) -> any Upstream) {
+      self.makeUpstream = makeUpstream
+    }
+  }
+
   /// The limits on anticipated loads.
   public struct AnticipationLimits: Sendable, Hashable {
     /// The largest number of held anticipations; a further one releases the oldest. A number below 1 counts as 1.
@@ -75,7 +90,7 @@ package struct InternalTimeouts: Sendable {
   /// The time an exchange waits for the lock file, and for what the process that it waited for has stored. It exceeds
   /// what a busy machine needs, since giving up costs the origin another request.
   package var lockFile = Duration.seconds(2)
-  /// The time that the end of the service waits for offers to the tier that are under way.
+  /// The time that the end of the service waits for offers upstream that are under way.
   package var goodbye = Duration.milliseconds(250)
 
   /// The values in the laws.

@@ -62,7 +62,7 @@ final class ServiceCore: Sendable {
     #endif
     engine = Engine(thread: thread, now: timekeeper.bootNanoseconds)
     state = Guarded(ServiceState())
-    upstream = configuration.tier?.makeUpstream(
+    upstream = configuration.makeUpstream?(
       UpstreamHost(
         thread: thread, timekeeper: timekeeper, store: store, secrets: configuration.secrets,
         goodbye: configuration.timeouts.goodbye, trace: { configuration.onTrace?($0) },

@@ -1,27 +1,15 @@
 package import CacheStore
 package import PlatformFoundation
 
-extension DataService {
-  /// A fleet's shared second tier. Its engine's product makes one: `RedisTier` has `Tier.redis(_:)`.
-  ///
-  /// Several services may be given the same one: each has an engine and connections of its own.
-  public struct Tier: Sendable {
-    /// Makes what stands for it in one service. Opens nothing.
-    package let makeUpstream: @Sendable (UpstreamHost) -> any Upstream
-
-    /// A tier that is made so.
-    package init(makeUpstream: @escaping @Sendable (UpstreamHost) -> any Upstream) {
-      self.makeUpstream = makeUpstream
-    }
-  }
-}
-
-/// A second tier as exchanges use it: the last good responses of other machines.
+/// What an exchange asks before the origin: the last good responses of other machines.
 ///
 /// No function throws, and none waits longer than it says: an upstream that is down, slow, full or lying has no
 /// candidate, so that it costs misses and nothing else (law 9). What belongs to an exchange is called on the service's
 /// network thread.
 package protocol Upstream: AnyObject, Sendable {
+  /// What the trace calls it.
+  var name: String { get }
+
   /// Whether nothing is under way that no delivery waits for.
   var isIdle: Bool { get }
 
@@ -55,7 +43,7 @@ package protocol Upstream: AnyObject, Sendable {
   func signOut(_ account: String) async -> Bool?
 
   /// Examines it for the check of a store.
-  func examine() async -> [TierFinding]
+  func examine() async -> [StoreFinding]
 
   /// Writes what it has counted beside the store, on the calling thread.
   func leaveCounts()
@@ -163,23 +151,6 @@ package struct UpstreamTarget: Sendable, Hashable {
   package let target: String
   /// Whose pause ends too; empty for nobody's.
   package var responder = ""
-}
-
-/// One finding about the tier, for the check of a store.
-package struct TierFinding: Sendable, Equatable {
-  /// Whether it is as it should be.
-  package var isFine: Bool
-  /// What was looked at, in a few words.
-  package var subject: String
-  /// What was found, and what to do about it.
-  package var text: String
-
-  /// Makes a finding.
-  package init(isFine: Bool, subject: String, text: String) {
-    self.isFine = isFine
-    self.subject = subject
-    self.text = text
-  }
 }
 
 extension StoredResponse {

@@ -47,8 +47,6 @@ extension DataService {
     public static let signedOut = Self("signedOut")
     /// `Vary: *`, which no later request could match.
     public static let vary = Self("vary")
-    /// It is in the fleet's second tier, and the store has not taken it.
-    public static let inTier = Self("inTier")
     /// The `http` policy may not store it (RFC 9111 section 3).
     public static let notStorable = Self("notStorable")
   }

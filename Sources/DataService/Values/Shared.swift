@@ -1,10 +1,34 @@
+// What users see of an upstream, which they call the fleet's second tier.
+
 extension DataService {
+  /// Where a response came from.
+  public enum Source: String, Sendable, Hashable {
+    /// From the store.
+    case stored
+    /// From the fleet's second tier: a stored response of another machine, where nothing usable was in the store.
+    case tier
+    /// From the origin just now, including a response that a 304 has confirmed.
+    case fresh
+
+    init(isStored: Bool, isFromElsewhere: Bool) {
+      self = isFromElsewhere ? .tier : isStored ? .stored : .fresh
+    }
+
+    /// Whether it is another machine's.
+    package var isElsewhere: Bool { self == .tier }
+  }
+
   /// Whether a fresh response goes to the fleet's second tier.
   public enum Shared: Sendable, Hashable {
     /// It is offered to the tier. The delivery does not wait for that.
     case yes
     /// It stays on this machine, and why.
     case no(UnsharedReason)
+
+    /// What an explanation says.
+    static func text(isShared: Bool, _ reason: String?) -> String {
+      isShared ? "shared: other machines have it from the tier" : "not shared: \(reason ?? "")"
+    }
   }
 
   /// Why a response is not shared with the fleet. An open set.
@@ -91,4 +115,15 @@ extension DataService.UnsharedReason {
   public static let silent = Self("silent", "the tier did not answer")
   /// Another process made the exchange.
   public static let followed = Self("followed", "another process made the exchange")
+}
+
+extension DataService.KeptReason {
+  /// It is in the fleet's second tier, and the store has not taken it.
+  public static let inTier = Self("inTier")
+  package static var elsewhere: Self { inTier }
+}
+
+extension DataService.Event.Kind {
+  /// The exchange ended with an upstream's row.
+  static var answeredUpstream: Self { .answeredByTier }
 }

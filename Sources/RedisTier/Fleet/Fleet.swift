@@ -25,6 +25,7 @@ final class Fleet: Upstream {
     var counts = TierCounts()
   }
 
+  let name = "the tier"
   private let tier: any SecondTier
   private let host: UpstreamHost
   private let state = Guarded(State())
@@ -255,8 +256,10 @@ final class Fleet: Upstream {
     return isConfirmed
   }
 
-  func examine() async -> [TierFinding] {
-    await Task(executorPreference: host.thread) { [self] in await attached.examine() }.value
+  func examine() async -> [StoreFinding] {
+    await Task(executorPreference: host.thread) { [self] in await attached.examine() }.value.map {
+      StoreFinding("tier", $0.severity, "\($0.subject): \($0.message)")
+    }
   }
 
   // MARK: - What is under way

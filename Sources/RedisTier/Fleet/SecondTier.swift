@@ -37,7 +37,7 @@ package protocol SecondTier: AnyObject, Sendable {
   func signOut(_ account: String) async -> Bool
 
   /// Examines the tier for the check of a store, even if it is silent.
-  func examine() async -> [TierFinding]
+  func examine() async -> [StoreFinding]
 
   /// Closes the connection. Calls after it find a silent tier.
   func close()
@@ -104,8 +104,8 @@ package struct StoreSilenceMark: TierSilenceMark {
   /// The mark of a store.
   package init(_ store: ResponseStore) { self.store = store }
 
-  package func read() -> Int64 { store.tierMark }
-  package func write(_ value: Int64) { store.setTierMark(value) }
+  package func read() -> Int64 { store.upstreamMark }
+  package func write(_ value: Int64) { store.setUpstreamMark(value) }
 }
 
 /// A request in the terms that all machines of a fleet agree on. Names in the tier are keyed digests of it.

@@ -1,22 +1,21 @@
-package import DataService
+package import CacheStore
+internal import DataService
 internal import PlatformFoundation
 
 extension RedisTier {
   /// Checks whether the files can be used, connects even if the tier is silent, and tries each command on a
   /// name that no other key has. It leaves nothing but a tombstone that expires within a second.
-  package func examine() async -> [TierFinding] { await server.run { [self] in await findings() } }
+  package func examine() async -> [StoreFinding] { await server.run { [self] in await findings() } }
 
-  private func findings() async -> [TierFinding] {
+  private func findings() async -> [StoreFinding] {
     let (link, host): (TierServer.Link, TierHost)
     do throws(TierServer.Silent) {
       (link, host) = try server.prepare()
     } catch {
-      return [TierFinding(isFine: false, subject: "tier", text: error.reason)]
+      return [StoreFinding("tier", .wrong, error.reason)]
     }
     var findings = [
-      TierFinding(
-        isFine: true, subject: "keys",
-        text: "\(link.keys.all.count) in \(server.address.keyFile); the first seals")
+      StoreFinding("keys", .fine, "\(link.keys.all.count) in \(server.address.keyFile); the first seals")
     ]
     do throws(RedisConnection.Trouble) {
       findings.append(try await connects(link, host))
@@ -25,8 +24,7 @@ extension RedisTier {
       for account in terms.accounts.sorted() { findings.append(try await sharing(of: account, link)) }
     } catch {
       findings.append(
-        TierFinding(
-          isFine: false, subject: "connection", text: "\(server.address.name): \(Self.words(for: error))"))
+        StoreFinding("connection", .wrong, "\(server.address.name): \(Self.words(for: error))"))
     }
     findings.append(values)
     return findings
@@ -34,7 +32,7 @@ extension RedisTier {
 
   private func connects(
     _ link: TierServer.Link, _ host: TierHost
-  ) async throws(RedisConnection.Trouble) -> TierFinding {
+  ) async throws(RedisConnection.Trouble) -> StoreFinding {
     let began = host.timekeeper.bootNanoseconds
     _ = try await link.connection.call(RESPWriter([[Array("PING".utf8)]]), within: server.address.patience)
     let connected = host.timekeeper.bootNanoseconds
@@ -44,16 +42,16 @@ extension RedisTier {
       let hundredths = nanoseconds / 10_000
       return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) ms"
     }
-    return TierFinding(
-      isFine: true, subject: "connection",
-      text: "\(server.address.name) answers in \(milliseconds(answered - connected)), "
+    return StoreFinding(
+      "connection", .fine,
+      "\(server.address.name) answers in \(milliseconds(answered - connected)), "
         + "the first time in \(milliseconds(connected - began))")
   }
 
   /// Runs what the tier runs, for a target that no request has.
   private func rights(
     _ link: TierServer.Link, _ host: TierHost
-  ) async throws(RedisConnection.Trouble) -> [TierFinding] {
+  ) async throws(RedisConnection.Trouble) -> [StoreFinding] {
     let name = "examined \(UInt64.random(in: .min ... .max))"
     let target = link.keys.first.names.target(of: TierQuestion(target: name))
     let (row, life) = (Array(target.row.utf8), Array("1000".utf8))
@@ -80,24 +78,22 @@ extension RedisTier {
     }
     let replies = try await link.connection.call(RESPWriter(tried.map(\.1)), within: server.address.patience)
     if let time = replies.first?.microseconds, !TierClock.isNear(time, host.timekeeper.wallMilliseconds) {
-      return [
-        TierFinding(isFine: false, subject: "time", text: "\(TierClock.farAway): set the one that is wrong")
-      ]
+      return [StoreFinding("time", .wrong, "\(TierClock.farAway): set the one that is wrong")]
     }
     let refused = zip(tried, replies).compactMap { command, reply in
       reply.failure.map { "\(command.0): \(TierServer.shortened($0))" }
     }
     guard refused.isEmpty else {
-      return refused.map { TierFinding(isFine: false, subject: "rights", text: $0) }
+      return refused.map { StoreFinding("rights", .wrong, $0) }
     }
     let what = terms.isReadOnly ? "may ask, as a read-only tier has to" : "may ask and offer"
-    return [TierFinding(isFine: true, subject: "rights", text: what)]
+    return [StoreFinding("rights", .fine, what)]
   }
 
   /// Whether the tier has a key for a shared account, and whether it opens.
   private func sharing(
     of account: String, _ link: TierServer.Link
-  ) async throws(RedisConnection.Trouble) -> TierFinding {
+  ) async throws(RedisConnection.Trouble) -> StoreFinding {
     let names = link.keys.all.map { $0.names.key(of: account) }
     let commands = names.map { [Array("GET".utf8), Array($0.utf8)] }
     let replies = try await link.connection.call(RESPWriter(commands), within: server.address.patience)
@@ -105,9 +101,9 @@ extension RedisTier {
       reply.bytes.map { AccountKeys.opened($0, with: pair.0, at: .accountKey(pair.1)) != nil }
     }
     let isFine = !found.contains(false)
-    return TierFinding(
-      isFine: isFine, subject: "account",
-      text: found.isEmpty
+    return StoreFinding(
+      "account", isFine ? .fine : .wrong,
+      found.isEmpty
         ? "\(account) is shared, and nothing of it is in the tier"
         : isFine ? "\(account) is shared, and its key opens" : "the key of \(account) does not open")
   }
@@ -115,32 +111,31 @@ extension RedisTier {
   /// What the server does when its memory is full, if this user may know.
   private func eviction(
     _ link: TierServer.Link
-  ) async throws(RedisConnection.Trouble) -> TierFinding {
+  ) async throws(RedisConnection.Trouble) -> StoreFinding {
     let command = ["CONFIG", "GET", "maxmemory*"].map { Array($0.utf8) }
     let reply = try await link.connection.call(RESPWriter([command]), within: server.address.patience).first
     let words = (reply?.elements ?? []).map { String(decoding: $0.bytes ?? [], as: UTF8.self) }
     var settings: [String: String] = [:]
     for index in stride(from: 1, to: words.count, by: 2) { settings[words[index - 1]] = words[index] }
     guard let policy = settings["maxmemory-policy"] else {
-      return TierFinding(
-        isFine: true, subject: "eviction", text: "not visible to this user; allkeys-lfu is best")
+      return StoreFinding("eviction", .fine, "not visible to this user; allkeys-lfu is best")
     }
     guard policy == "noeviction" else {
-      return TierFinding(isFine: true, subject: "eviction", text: policy)
+      return StoreFinding("eviction", .fine, policy)
     }
     // Without a limit nothing is refused: rows go as they expire.
     let isLimited = settings["maxmemory"] != "0"
-    return TierFinding(
-      isFine: !isLimited, subject: "eviction",
-      text: isLimited
+    return StoreFinding(
+      "eviction", isLimited ? .wrong : .fine,
+      isLimited
         ? "noeviction: a full server refuses what is offered; set maxmemory-policy allkeys-lfu"
         : "noeviction, with no limit on memory (maxmemory 0): rows go as they expire")
   }
 
-  private var values: TierFinding {
-    TierFinding(
-      isFine: server.seen == server.opened, subject: "values",
-      text: server.seen == 0
+  private var values: StoreFinding {
+    StoreFinding(
+      "values", server.seen == server.opened ? .fine : .wrong,
+      server.seen == 0
         ? "none has been read by this process"
         : "\(server.opened) of \(server.seen) opened"
           + (server.seen == server.opened ? "" : ": another fleet key?"))

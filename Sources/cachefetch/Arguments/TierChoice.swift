@@ -1,3 +1,4 @@
+internal import CacheStore
 internal import DataService
 internal import Guards
 internal import PlatformFoundation
@@ -80,15 +81,11 @@ final class DeferredTier: SecondTier {
     await (try? engine.get())?.signOut(account) ?? false
   }
 
-  func examine() async -> [TierFinding] {
+  func examine() async -> [StoreFinding] {
     switch engine {
     case .success(let engine): await engine.examine()
     case .failure(let error):
-      [
-        TierFinding(
-          isFine: false, subject: source,
-          text: error.message + (error.advice.map { "; \($0)" } ?? ""))
-      ]
+      [StoreFinding(source, .wrong, error.message + (error.advice.map { "; \($0)" } ?? ""))]
     }
   }
 
@@ -112,25 +109,34 @@ enum TierChoice {
         error.advice ?? "write --tier redis://HOST:PORT/DB?key-file=FILE")
     }
   }
-
-  /// The files that the URL names, which the network's thread must be able to read.
-  static func files(in url: String) -> [String] {
-    guard let parts = URLComponents(string: url) else { return [] }
-    let named = (parts.queryItems ?? []).filter { $0.name.hasSuffix("-file") }.compactMap(\.value)
-    return named + (parts.scheme == "redis+unix" ? [parts.path] : [])
-  }
 }
 
 extension Arguments {
-  /// The URL that the option or the environment names; `nil` for no tier.
-  func tierURL(_ environment: (String) -> String? = Environment.value) -> String? {
+  /// The URL of the server that machines share, which the option or the environment names; `nil` for none.
+  func server(_ environment: (String) -> String? = Environment.value) -> String? {
     if has(.noTier) { return nil }
     return text(.tier) ?? environment(TierChoice.variable).flatMap { $0.isEmpty ? nil : $0 }
   }
 
+  /// The files that its URL names, which the network's thread must be able to read.
+  func serverFiles(_ environment: (String) -> String?) -> [String] {
+    guard let url = server(environment), let parts = URLComponents(string: url) else { return [] }
+    let named = (parts.queryItems ?? []).filter { $0.name.hasSuffix("-file") }.compactMap(\.value)
+    return named + (parts.scheme == "redis+unix" ? [parts.path] : [])
+  }
+
+  /// Throws unless there is a server for `--fleet`.
+  func requireServer() throws(UsageError) {
+    guard has(.fleet), server() == nil else { return }
+    throw UsageError("--fleet needs a server that machines share", "name it with --tier URL")
+  }
+
+  /// How a command that is proposed names the server.
+  var repeatedServer: String { has(.tier) ? " with the same --tier" : "" }
+
   /// The tier, for a service.
   var tier: DataService.Tier? {
-    guard let url = tierURL() else { return nil }
+    guard let url = server() else { return nil }
     let source = has(.tier) ? "--tier" : "$" + TierChoice.variable
     return DataService.Tier {
       DeferredTier(source: source) { () throws(DataServiceError) in try RedisTier.engine(url) }

@@ -220,7 +220,7 @@ final class GetCommand {
   private func noteUnmarked(_ response: Response, of index: Int) throws(OutputError) {
     let request = plan.requests[index]
     guard request.isPinned || !request.tags.isEmpty, states[index].outcome.storedStatus == nil,
-      case .no(let reason) = response.head.kept, reason != .inTier, reason != .busy,
+      case .no(let reason) = response.head.kept, reason != .elsewhere, reason != .busy,
       try reader.stored(request) == nil
     else { return }
     let options = [request.isPinned ? "--pin" : nil, request.tags.isEmpty ? nil : "--tag"].compactMap { $0 }

@@ -140,8 +140,8 @@ struct PreloadCommand {
     switch step.state(found: found) {
     case .fresh:
       switch step.kept {
-      // A newer response is there, or the second tier's comes at the end.
-      case nil, .yes?, .no(.superseded)?, .no(.inTier)?: return .success
+      // A newer response is there, or another machine's comes at the end.
+      case nil, .yes?, .no(.superseded)?, .no(.elsewhere)?: return .success
       // What the run is for has not been done.
       case .no?: return step.change == .new ? .nothing : .storedOnly
       }

@@ -26,11 +26,9 @@ enum SandboxRules {
     for name in [OptionName.cacert, .cert, .keyFile] {
       for path in arguments.texts(name) { rules.append(Sandbox.Rule(path: path)) }
     }
-    if let url = arguments.tierURL(variable) {
-      // A file in a folder of the system, such as most fleets' key, needs no rule of its own.
-      for path in TierChoice.files(in: url) where !system.contains(where: { path.hasPrefix($0 + "/") }) {
-        rules.append(Sandbox.Rule(path: path))
-      }
+    // A file in a folder of the system, such as most fleets' key, needs no rule of its own.
+    for path in arguments.serverFiles(variable) where !system.contains(where: { path.hasPrefix($0 + "/") }) {
+      rules.append(Sandbox.Rule(path: path))
     }
     for name in ["CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "LD_LIBRARY_PATH"] + libraryVariables {
       for path in (variable(name) ?? "").split(separator: ":") {

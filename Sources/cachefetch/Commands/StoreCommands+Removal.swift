@@ -9,9 +9,7 @@ extension StoreCommands {
     let selection = try RowSelection(arguments, now: now, key: key)
     if let host = arguments.text(.pause) { return try endPause(of: host, selection) }
     try selection.requireSome(to: "remove")
-    if arguments.has(.fleet), arguments.tierURL() == nil {
-      throw UsageError("--fleet needs a server that machines share", "name it with --tier URL")
-    }
+    try arguments.requireServer()
     if let missing = missing() { return missing }
     return run { () async throws(DataServiceError) in
       try await self.entries(selection)
@@ -26,7 +24,7 @@ extension StoreCommands {
             self.diagnostics.say("no stored entry matches")
           }
           try await self.endPauses()
-          return await self.invalidateInTier([], of: selection)
+          return await self.invalidateShared([], of: selection)
         } then: { unconfirmed in
           written(0, unconfirmed: unconfirmed)
         }
@@ -53,7 +51,7 @@ extension StoreCommands {
       }
       _ = try await self.removeCutOff(selection)
       try await self.endPauses()
-      return (removed, await self.invalidateInTier(entries, of: selection))
+      return (removed, await self.invalidateShared(entries, of: selection))
     } then: { removed, unconfirmed in
       let which = removed == entries.count ? groups.text.map { ": \($0)" } ?? "" : ""
       sayRemoved("\(Words.entries(removed))\(which)")
@@ -77,16 +75,16 @@ extension StoreCommands {
     }
   }
 
-  /// With `--fleet`: invalidates what the tier has of the entries, and of the URLs given.
-  /// - Returns: Of how many the tier has not confirmed it; `nil` without `--fleet`.
-  private func invalidateInTier(_ entries: [StoredEntry], of selection: RowSelection) async -> Int? {
+  /// With `--fleet`: invalidates what the server has of the entries, and of the URLs given.
+  /// - Returns: Of how many it has not confirmed it; `nil` without `--fleet`.
+  private func invalidateShared(_ entries: [StoredEntry], of selection: RowSelection) async -> Int? {
     guard arguments.has(.fleet) else { return nil }
     let account = arguments.text(.account) ?? ""
     let named = (selection.targets ?? []).map { RequestKey(account: account, target: $0) }
-    return await service.invalidateInTier(entries.map(\.key) + named)
+    return await service.invalidateUpstream(entries.map(\.key) + named)
   }
 
-  /// Says what was removed, and whether the tier has confirmed its part.
+  /// Says what was removed, and whether the server has confirmed its part.
   private func written(_ removed: Int, unconfirmed: Int?) -> ExitStatus {
     let status = writeRemoved(removed) {
       $0.member("removed", removed)
@@ -94,9 +92,9 @@ extension StoreCommands {
     }
     guard let unconfirmed, unconfirmed > 0 else { return status }
     let doctor = "“cachefetch doctor\(StoreLocation.repeatedOption)”"
-    let tier = arguments.has(.tier) ? " with the same --tier" : ""
     diagnostics.say(
-      "the server has not confirmed \(Counted.text(unconfirmed, "removal")); run \(doctor)\(tier) to see why")
+      "the server has not confirmed \(Counted.text(unconfirmed, "removal")); run \(doctor)"
+        + "\(arguments.repeatedServer) to see why")
     return status == .success ? .inputOutput : status
   }
 
@@ -106,7 +104,7 @@ extension StoreCommands {
       throw UsageError("sign-out needs an account", "write --account NAME, as cachefetch list shows it")
     }
     if let missing = missing() {
-      if arguments.tierURL() != nil {
+      if arguments.server() != nil {
         diagnostics.say("nothing is signed out: the server that machines share was not asked either")
       }
       return missing
@@ -209,7 +207,7 @@ extension StoreCommands {
     }
     if ended > 0 {
       let over = ended == 1 ? "a pause is over" : "\(ended) pauses are over"
-      let isFleets = arguments.tierURL() != nil && !arguments.has(.fleet)
+      let isFleets = arguments.server() != nil && !arguments.has(.fleet)
       diagnostics.say(
         over + (isFleets ? " here; one that the fleet knows of ends with --fleet" : ": it asks again"))
     }

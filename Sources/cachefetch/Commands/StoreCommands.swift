@@ -260,13 +260,13 @@ extension StoreCommands {
     } then: { statistics in
       let account = arguments.text(.account)
       let parts = statistics.parts.filter { account == nil || $0.account == account }
-      // What the tier has done is known of all accounts together.
-      let tier = account == nil ? store.tierCounts : TierCounts()
+      // What was shared is known of all accounts together.
+      let shared = account == nil ? store.tierCounts : TierCounts()
       if arguments.has(.json) {
-        return Output.write(parts.flatMap(StatisticsText.line) + StatisticsText.line(tier), diagnostics)
+        return Output.write(parts.flatMap(StatisticsText.line) + StatisticsText.line(shared), diagnostics)
       }
       let width = diagnostics.terminal.isOutput ? Terminal.width(of: 1) : nil
-      let text = StatisticsText.text(statistics, parts, tier, isWhole: account == nil, width: width)
+      let text = StatisticsText.text(statistics, parts, shared, isWhole: account == nil, width: width)
       return Output.write(text, diagnostics)
     }
   }
@@ -280,15 +280,10 @@ extension StoreCommands {
     if arguments.has(.newFleetKey) { return Output.write(FleetKey.generate() + "\n", diagnostics) }
     let (service, repairs) = (service, arguments.has(.repair))
     return run { () async throws(DataServiceError) in
-      (await service.store.findings(repair: repairs, at: .now), await service.examineTier() ?? [])
-    } then: { ofStore, inTier in
-      let ofTier = inTier.map {
-        // The subject says it already.
-        let part = $0.subject.hasPrefix("tier ") ? String($0.subject.dropFirst(5)) : $0.subject
-        return StoreFinding("tier", $0.isFine ? .fine : .wrong, "\(part): \($0.text)")
-      }
+      (await service.store.findings(repair: repairs, at: .now), await service.examineUpstream() ?? [])
+    } then: { ofStore, shared in
       let findings =
-        [transport] + linked + ofStore.map(named) + ProxyFindings.all(Environment.value) + ofTier
+        [transport] + linked + ofStore.map(named) + ProxyFindings.all(Environment.value) + shared
       let isWrong = findings.contains { $0.severity == .wrong }
       let status: ExitStatus = isWrong ? .different : .success
       if arguments.has(.json) {

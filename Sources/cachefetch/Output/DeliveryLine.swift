@@ -39,7 +39,7 @@ struct DeliveryLine {
     case .stored(let response):
       begin("stored", &json)
       add(response.head, isStored: true, body, &json)
-      if response.source == .tier { json.member("source", response.source.rawValue) }
+      if response.source.isElsewhere { json.member("source", response.source.rawValue) }
     case .fresh(let response, let change):
       begin("fresh", &json)
       add(response.head, isStored: false, body, &json)
@@ -149,8 +149,8 @@ struct Heading {
   func line<Value>(_ delivery: DataService.Delivery<Value>) -> String {
     switch delivery {
     case .stored(let response):
-      let tier = response.source == .tier ? ["from another machine"] : []
-      let stale = tier + (response.isStale ? Words.stale(response.head.fields) : [])
+      let other = response.source.isElsewhere ? ["from another machine"] : []
+      let stale = other + (response.isStale ? Words.stale(response.head.fields) : [])
       return line(
         "stored", "33", [response.head.statusText, Words.age(response.age)] + size(response.head) + stale)
     case .fresh(let response, let change):

@@ -46,7 +46,7 @@ struct DiffReport {
     let isOtherStatus = stored.head.status != fresh.head.status
     let isSame = difference == nil && !isOtherStatus
     // Otherwise the same difference would be found again and again, and nobody would know why.
-    if !isSame, case .no(let reason) = fresh.head.kept, reason != .inTier {
+    if !isSame, case .no(let reason) = fresh.head.kept, reason != .elsewhere {
       diagnostics.say(
         "\(line.url): the fresh response was not stored (\(Words.unkept(reason))): the next run compares with what is "
           + "stored now")

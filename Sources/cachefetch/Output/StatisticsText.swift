@@ -1,4 +1,5 @@
 internal import CacheStore
+internal import RedisTier
 
 /// The text of `stats`.
 enum StatisticsText {

@@ -85,7 +85,7 @@ enum Words {
     case .undecodable: "it cannot be decoded"
     case .signedOut: "the account is signed out"
     case .vary: "Vary: *"
-    case .inTier: "it is on the server that machines share"
+    case .elsewhere: "it is on the server that machines share"
     case .notStorable: "not storable under http"
     default: reason.name
     }

@@ -121,43 +121,4 @@ import Testing
     }
     await fixture.service.close()
   }
-
-  @Test("what another machine stored coded is nothing to a load that decodes", arguments: [true, false])
-  func codedInTier(saysLength: Bool) async throws {
-    let url = try #require(URL(string: "https://origin.test/item"))
-    let tier = FakeTier()
-    let (first, second) = (transport(saysLength: saysLength), transport(saysLength: saysLength))
-    let coding = try Machine(tier) { request, _ async throws(DataServiceError) in
-      try await first.response(to: request)
-    }
-    #expect(await coding.outline(url) { $0.connection.isCompressed = false } == ["fresh(coded, new)"])
-    #expect(tier.bodies == ["coded"])
-    let decoding = try Machine(tier) { request, _ async throws(DataServiceError) in
-      try await second.response(to: request)
-    }
-    #expect(await decoding.outline(url) == ["fresh(decoded, new)"])
-    #expect(second.requests.map { $0.fields["If-None-Match"] } == [nil])
-    // It has taken the coded one's place, for those who decode; what a 304 confirms stays decoded.
-    #expect(tier.bodies == ["decoded"])
-    #expect(await decoding.outline(url) == ["stored(decoded)", "fresh(decoded, unchanged)"])
-    let third = try Machine.offline(tier)
-    #expect(await third.outline(url) == ["tier(decoded)", "failure(offline, last decoded)"])
-    #expect(await third.stored(url) == ["stored(decoded)"])
-  }
-
-  @Test(
-    "what a load that does not decode has confirmed of a decoded body stays so", arguments: [true, false])
-  func decodedInTier(saysLength: Bool) async throws {
-    let url = try #require(URL(string: "https://origin.test/item"))
-    let tier = FakeTier()
-    for outline in [["fresh(decoded, new)"], ["tier(decoded)", "fresh(decoded, unchanged)"]] {
-      let transport = transport(saysLength: saysLength)
-      let machine = try Machine(tier) { request, _ async throws(DataServiceError) in
-        try await transport.response(to: request)
-      }
-      let isFirst = outline.count == 1
-      #expect(await machine.outline(url) { $0.connection.isCompressed = isFirst } == outline)
-    }
-    #expect(try await Machine.offline(tier).outline(url).first == "tier(decoded)")
-  }
 }

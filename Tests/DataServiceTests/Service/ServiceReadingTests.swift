@@ -53,25 +53,6 @@ import TestTurns
     await fixture.service.close()
   }
 
-  @Test func `an explanation says whether the fleet shares the answer, and if not, why`() async throws {
-    let tier = FakeTier()
-    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") }) {
-      $0.tier = tier.machine()
-    }
-    let plain = try await fixture.service.explain(DataService.Request(url))
-    #expect(plain.isShared == false)
-    #expect(plain.unsharedReason == "answers over plain http are not shared")
-    let secure = try #require(URL(string: "https://origin.test/item"))
-    let explained = try await fixture.service.explain(DataService.Request(secure))
-    #expect(explained.isShared == true)
-    #expect(explained.unsharedReason == nil)
-    await fixture.service.close()
-    let alone = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
-    let unshared = try await alone.service.explain(DataService.Request(secure))
-    #expect(unshared.isShared == nil)
-    await alone.service.close()
-  }
-
   @Test func `a sign-out that the store cannot do is told of`() async throws {
     let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
     try FileManager.default.createDirectory(atPath: fixture.store.path, withIntermediateDirectories: true)

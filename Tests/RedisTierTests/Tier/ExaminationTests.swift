@@ -1,3 +1,4 @@
+import CacheStore
 import DataService
 import Testing
 import TestTurns
@@ -21,6 +22,6 @@ import TestTurns
     let machine = try Machine(fleet.url())
     let findings = await machine.run { await $0.examine() }
     let eviction = try #require(findings.first { $0.subject == "eviction" }, "\(findings)")
-    #expect(eviction.text.contains("not visible"))
+    #expect(eviction.message.contains("not visible"))
   }
 }

@@ -194,7 +194,7 @@ import Testing
       await TieredService.offline(url, clock: clock).deliveries().last?.error)
     #expect(failure.kind == .offline && !failure.description.contains("tier"))
     let findings = try await Machine(url, timekeeper: clock).run { await $0.examine() }
-    #expect(findings.filter { !$0.isFine }.map(\.subject) == ["connection"], "\(findings)")
-    #expect(findings.contains { $0.text.contains(host) }, "\(findings)")
+    #expect(findings.filter { $0.severity == .wrong }.map(\.subject) == ["connection"], "\(findings)")
+    #expect(findings.contains { $0.message.contains(host) }, "\(findings)")
   }
 }

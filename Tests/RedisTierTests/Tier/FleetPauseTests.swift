@@ -78,7 +78,7 @@ import Testing
     let other = try Machine(fleet.url(), wall: now - milliseconds)
     #expect(await (left(other, page) != nil) == isBelieved)
     let findings = await other.run { await $0.examine() }
-    #expect(findings.contains { $0.subject == "time" && !$0.isFine } == !isBelieved, "\(findings)")
+    #expect(findings.contains { $0.subject == "time" && $0.severity == .wrong } == !isBelieved, "\(findings)")
     guard !isBelieved else { return }
     #expect(await other.silence(page)?.contains("asked again in") == true)
     let warnings = other.warnings.withLock { $0 }

@@ -365,12 +365,12 @@ import Testing
     #expect(await machine.share(.page, "x") == .stored)
     #expect(await machine.answer(.page)?.row != nil)
     let findings = await machine.run { await $0.examine() }
-    #expect(findings.allSatisfy { $0.isFine }, "\(findings)")
+    #expect(findings.allSatisfy { $0.severity == .fine }, "\(findings)")
     #expect(
       findings.map(\.subject) == [
         "keys", "connection", "rights", "eviction", "values",
       ])
-    #expect(findings.contains { $0.text == "may ask and offer" }, "\(findings)")
+    #expect(findings.contains { $0.message == "may ask and offer" }, "\(findings)")
     // Beside the row above there is the removal that was tried, until its second is over.
     #expect(try fleet.client().keys().filter { !$0.hasSuffix(":x") }.count == 1)
   }
@@ -389,7 +389,8 @@ import Testing
       try client.run("CONFIG", "SET", "maxmemory-policy", policy)
       let findings = await machine.run { await $0.examine() }
       let found = try #require(findings.first { $0.subject == "eviction" })
-      #expect(found.isFine == isFine && found.text.contains(words), "\(limit) \(policy): \(found)")
+      #expect(
+        (found.severity == .fine) == isFine && found.message.contains(words), "\(limit) \(policy): \(found)")
     }
   }
 
@@ -407,24 +408,27 @@ import Testing
   @Test func `a look into a tier says what is wrong with it`() async throws {
     let fleet = try await Fleet()
     let reader = try Machine(fleet.url(user: RedisServer.reader))
-    let rights = await reader.run { await $0.examine() }.filter { !$0.isFine }
+    let rights = await reader.run { await $0.examine() }.filter { $0.severity == .wrong }
     #expect(rights.map(\.subject).allSatisfy { $0 == "rights" })
-    #expect(rights.contains { $0.text.hasPrefix("set: NOPERM") }, "\(rights)")
+    #expect(rights.contains { $0.message.hasPrefix("set: NOPERM") }, "\(rights)")
     let client = try fleet.client()
     for (right, words) in [("hset", "offering by a script: "), ("del", "del: NOPERM")] {
       try client.run("ACL", "SETUSER", RedisServer.user, "-\(right)")
       let machine = try Machine(fleet.url())
-      let wrong = await machine.run { await $0.examine() }.filter { !$0.isFine }
-      #expect(wrong.map(\.subject) == ["rights"] && wrong.allSatisfy { $0.text.hasPrefix(words) }, "\(wrong)")
+      let wrong = await machine.run { await $0.examine() }.filter { $0.severity == .wrong }
+      #expect(
+        wrong.map(\.subject) == ["rights"] && wrong.allSatisfy { $0.message.hasPrefix(words) }, "\(wrong)")
       try client.run("ACL", "SETUSER", RedisServer.user, "+\(right)")
     }
     let readOnly = try Machine(fleet.url(user: RedisServer.reader, "&read-only=yes"))
     let asking = await readOnly.run { await $0.examine() }
-    #expect(asking.allSatisfy { $0.isFine } && asking.contains { $0.text.hasPrefix("may ask, as a ") })
+    #expect(
+      asking.allSatisfy { $0.severity == .fine } && asking.contains { $0.message.hasPrefix("may ask, as a ") }
+    )
     let noKey = try Machine(fleet.url(key: "none"))
-    #expect(await noKey.run { await $0.examine() }.first?.text.contains("key-file") == true)
+    #expect(await noKey.run { await $0.examine() }.first?.message.contains("key-file") == true)
     await fleet.server.stop()
-    let gone = await readOnly.run { await $0.examine() }.filter { !$0.isFine }
+    let gone = await readOnly.run { await $0.examine() }.filter { $0.severity == .wrong }
     #expect(gone.map(\.subject) == ["connection"])
   }
 }

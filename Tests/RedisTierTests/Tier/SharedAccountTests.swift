@@ -1,3 +1,4 @@
+import CacheStore
 import PlatformC
 import PlatformFoundation
 import Synchronization
@@ -158,19 +159,19 @@ import Testing
   @Test func `doctor says of each shared account whether its key opens`() async throws {
     let fleet = try await Fleet()
     let machine = try Machine(fleet.url("&accounts=ci,cd"))
-    func findings() async -> [TierFinding] {
+    func findings() async -> [StoreFinding] {
       await machine.run { await $0.examine() }.filter { $0.subject == "account" }
     }
     #expect(
       await findings() == [
-        TierFinding(isFine: true, subject: "account", text: "cd is shared, and nothing of it is in the tier"),
-        TierFinding(isFine: true, subject: "account", text: "ci is shared, and nothing of it is in the tier"),
+        StoreFinding("account", .fine, "cd is shared, and nothing of it is in the tier"),
+        StoreFinding("account", .fine, "ci is shared, and nothing of it is in the tier"),
       ])
     #expect(await machine.share(page, "row") == .stored)
-    #expect(await findings().last?.text == "ci is shared, and its key opens")
+    #expect(await findings().last?.message == "ci is shared, and its key opens")
     try await fleet.client().run("SET", machine.names().key(of: "cd"), "no key")
     let found = try #require(await findings().first)
-    #expect(!found.isFine && found.text == "the key of cd does not open")
+    #expect(found.severity == .wrong && found.message == "the key of cd does not open")
   }
 }
 

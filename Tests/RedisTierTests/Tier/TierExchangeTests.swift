@@ -108,7 +108,7 @@ import Testing
     let machine = try Machine(fleet.url(), timekeeper: clock)
     let findings = await machine.run { await $0.examine() }
     let found = try #require(findings.first { $0.subject == "connection" }, "\(findings)")
-    #expect(found.text.hasSuffix(" answers in 0.50 ms, the first time in 12.05 ms"), "\(found.text)")
+    #expect(found.message.hasSuffix(" answers in 0.50 ms, the first time in 12.05 ms"), "\(found.message)")
   }
 
   // MARK: Offers

@@ -306,7 +306,7 @@ import Testing
     #expect(
       machine.warnings.withLock { $0.map(\.hint) } == ["the machines of a fleet need the same key file"])
     let findings = await machine.run { await $0.examine() }
-    #expect(findings.last?.text == "0 of 10 opened: another fleet key?")
+    #expect(findings.last?.message == "0 of 10 opened: another fleet key?")
   }
 
   @Test func `an old value played again is an older answer, with its own ticket and age`() async throws {

@@ -1,3 +1,4 @@
+import CacheStore
 import DataService
 import RedisTier
 import Synchronization
@@ -56,7 +57,7 @@ import TestTurns
     let found = await tier.examine()
     #expect(
       found == [
-        TierFinding(isFine: false, subject: "$CACHEFETCH_TIER", text: "it has no key; name one")
+        StoreFinding("$CACHEFETCH_TIER", .wrong, "it has no key; name one")
       ])
     tier.close()
   }

@@ -6,7 +6,11 @@ import TestTurns
 @Suite("Command line: which tier", .inTurn) struct TierChoiceTests {
   private func url(_ words: [String], _ variable: String?) throws -> String? {
     let arguments = try ArgumentParser.parse(words + ["http://a/"])
-    return arguments.tierURL { name in name == "CACHEFETCH_TIER" ? variable : nil }
+    return arguments.server { name in name == "CACHEFETCH_TIER" ? variable : nil }
+  }
+
+  private func files(_ url: String) throws -> [String] {
+    try ArgumentParser.parse(["http://a/"]).serverFiles { $0 == "CACHEFETCH_TIER" ? url : nil }
   }
 
   @Test func `the variable names it, unless it is empty or no tier is wanted`() throws {
@@ -16,8 +20,8 @@ import TestTurns
     #expect(try url(["--no-tier"], "redis://h/") == nil)
   }
 
-  @Test func `the files that it names are those of its options, and its socket`() {
-    #expect(TierChoice.files(in: "redis+unix:///r/s?key-file=/f/key&patience=1s") == ["/f/key", "/r/s"])
-    #expect(TierChoice.files(in: "rediss://h:1/0?key-file=/k&ca-file=/c") == ["/k", "/c"])
+  @Test func `the files that it names are those of its options, and its socket`() throws {
+    #expect(try files("redis+unix:///r/s?key-file=/f/key&patience=1s") == ["/f/key", "/r/s"])
+    #expect(try files("rediss://h:1/0?key-file=/k&ca-file=/c") == ["/k", "/c"])
   }
 }

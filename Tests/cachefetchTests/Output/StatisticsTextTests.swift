@@ -1,3 +1,4 @@
+import RedisTier
 import Testing
 import TestTurns
 

@@ -70,7 +70,8 @@ import TestTurns
   @Test func `every reason why something is not kept has words of its own, and one to come its name`() throws
   {
     let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
-    let source = try String(contentsOfFile: "\(root)/Sources/DataService/Values/Kept.swift", encoding: .utf8)
+    let files = ["Kept", "Shared"].map { "\(root)/Sources/DataService/Values/\($0).swift" }
+    let source = try files.map { try String(contentsOfFile: $0, encoding: .utf8) }.joined()
     let names = source.matches(of: #/= Self\("(?<name>[A-Za-z?]+)"\)/#).map { String($0.name) }
     let words = names.map { Words.unkept(DataService.KeptReason($0)) }
     #expect(names.count >= 18 && Set(words).count == names.count)

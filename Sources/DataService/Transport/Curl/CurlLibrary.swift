@@ -48,7 +48,7 @@
     }
 
     private static func open(_ name: String) -> Result<CurlLibrary, DataServiceError> {
-      // On one processor, lets the thread that was just given the tier's row run first.
+      // On one processor, lets the thread that was just given another machine's row run first.
       sched_yield()
       var problem = [CChar](repeating: 0, count: 512)
       guard let table = ccurl_open(name, &problem, problem.count) else {

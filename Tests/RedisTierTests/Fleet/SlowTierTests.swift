@@ -17,8 +17,8 @@ import TestTurns
   }
 
   /// A machine without a network, whose store is there.
-  private func machine(_ tier: FakeTier, _ isAsked: Gate, _ mayFail: Gate) async throws -> Machine {
-    let machine = try Machine(tier) { _, _ async throws(DataServiceError) in
+  private func machine(_ tier: FakeTier, _ isAsked: Gate, _ mayFail: Gate) async throws -> FleetMachine {
+    let machine = try FleetMachine(tier) { _, _ async throws(DataServiceError) in
       isAsked.open()
       await mayFail.wait()
       throw DataServiceError(.offline, "no network")
@@ -52,7 +52,7 @@ import TestTurns
   {
     let tier = try await FakeTier.with("body", at: url)
     let (store, isAsked, mayAnswer) = (try TemporaryStore(), Gate(), Gate())
-    let machine = try Machine(tier, store: store) { _, _ in
+    let machine = try FleetMachine(tier, store: store) { _, _ in
       isAsked.open()
       await mayAnswer.wait()
       return .answer("", status: 304, ["ETag": "\"1\""])
@@ -104,7 +104,7 @@ import TestTurns
     func invalidate(_ question: TierQuestion) async -> Bool { true }
     func pause(_ milliseconds: Int64, _ question: TierQuestion) async {}
     func signOut(_ account: String) async -> Bool { true }
-    func examine() async -> [TierFinding] { [] }
+    func examine() async -> [StoreFinding] { [] }
     func close() {}
   }
 

@@ -20,10 +20,10 @@ import TestTurns
   {
     let tier = try await FakeTier.with("body", at: url)
     tier.advance(by: 100)
-    let young = try Machine(tier) { _, _ in .answer("new") }
+    let young = try FleetMachine(tier) { _, _ in .answer("new") }
     #expect(await young.outline(url, .storedElseFresh(maxAge: .seconds(101))) == ["tier(body)"])
     #expect(young.requests.isEmpty)
-    let old = try Machine(tier) { _, _ in .answer("new") }
+    let old = try FleetMachine(tier) { _, _ in .answer("new") }
     #expect(await old.outline(url, .storedElseFresh(maxAge: .seconds(99))) == ["fresh(new, changed)"])
   }
 
@@ -31,7 +31,7 @@ import TestTurns
     let tier = try await FakeTier.with("body", at: url)
     tier.advance(by: 100)
     #expect(
-      try await Machine.offline(tier).outline(url, .storedElseFresh(maxAge: .seconds(1)))
+      try await FleetMachine.offline(tier).outline(url, .storedElseFresh(maxAge: .seconds(1)))
         == ["tier(body)", "failure(offline, last body)"])
   }
 
@@ -41,9 +41,11 @@ import TestTurns
     let tier = try await FakeTier.with("body", at: url)
     let policy = FetchPolicy.freshElseStored(within: .seconds(1))
     #expect(
-      try await Machine.offline(tier).outline(url, policy) == ["tier(body)", "failure(offline, last body)"])
+      try await FleetMachine.offline(tier).outline(url, policy) == [
+        "tier(body)", "failure(offline, last body)",
+      ])
     let (isAsked, mayAnswer) = (Gate(), Gate())
-    let slow = try Machine(tier) { _, _ in
+    let slow = try FleetMachine(tier) { _, _ in
       isAsked.open()
       await mayAnswer.wait()
       return .answer("late")
@@ -54,7 +56,7 @@ import TestTurns
     #expect(await load.value == ["tier(body)", "failure(timeout(deadline), last body)"])
     mayAnswer.open()
     await slow.fixture.settled()
-    let quick = try Machine(tier, answer: "new")
+    let quick = try FleetMachine(tier, answer: "new")
     #expect(await quick.outline(url, policy) == ["fresh(new, changed)"])
   }
 
@@ -62,7 +64,7 @@ import TestTurns
     async throws
   {
     let tier = try await FakeTier.with("body", at: url)
-    let machine = try Machine(tier) { _, _ in .answer("new") }
+    let machine = try FleetMachine(tier) { _, _ in .answer("new") }
     #expect(await machine.outline(url, .storedThenFresh(ifOlderThan: .seconds(60))) == ["tier(body)"])
     #expect(machine.requests.isEmpty)
   }
@@ -72,7 +74,7 @@ import TestTurns
   {
     let tier = try await FakeTier.with("body", at: url)
     let asked = tier.questions.count
-    let machine = try Machine(tier, answer: "new")
+    let machine = try FleetMachine(tier, answer: "new")
     #expect(await machine.outline(url, .storedOnly) == ["failure(notStored)"])
     #expect(await machine.deliveries(url, .freshOnly).last?.fresh?.sharing == .no(.policy))
     #expect(machine.fixture.hasTraced("not shared: "))
@@ -93,7 +95,7 @@ import TestTurns
 
   @Test func `a row that the caller's decoder refuses is passed by`() async throws {
     let tier = try await FakeTier.with("not JSON", at: url)
-    let machine = try Machine(tier) { _, _ in .answer("[1]", ["ETag": "\"2\""]) }
+    let machine = try FleetMachine(tier) { _, _ in .answer("[1]", ["ETag": "\"2\""]) }
     var seen: [String] = []
     for await delivery in machine.fixture.service.deliveries(for: .init(url), as: [Int].self) {
       seen.append("\(delivery.value ?? [])")
@@ -105,14 +107,14 @@ import TestTurns
 
   @Test func `a read by POST asks with its body, which is not in its target`() async throws {
     let tier = FakeTier()
-    let first = try Machine(tier, answer: "answer")
+    let first = try FleetMachine(tier, answer: "answer")
     let search: (inout DataService.Request) -> Void = {
       $0.method = .post
       $0.isRead = true
       $0.body = Data("query".utf8)
     }
     #expect(await first.outline(url, configure: search) == ["fresh(answer, new)"])
-    let second = try Machine.offline(tier)
+    let second = try FleetMachine.offline(tier)
     #expect(
       await second.outline(url, configure: search) == ["tier(answer)", "failure(offline, last answer)"])
     #expect(
@@ -124,15 +126,15 @@ import TestTurns
 
   @Test func `an unsafe request makes the tier's rows of its targets void`() async throws {
     let tier = try await FakeTier.with("body", at: url)
-    let machine = try Machine(tier) { _, _ in .answer("done") }
+    let machine = try FleetMachine(tier) { _, _ in .answer("done") }
     _ = await machine.deliveries(url) { $0.method = .put }
     #expect(tier.bodies.isEmpty && tier.invalidated == ["|https://origin.test/item"])
-    #expect(try await Machine.offline(tier).outline(url) == ["failure(offline)"])
+    #expect(try await FleetMachine.offline(tier).outline(url) == ["failure(offline)"])
   }
 
   @Test func `a removal from the fleet makes the tier's rows void, a local one does not`() async throws {
     let tier = FakeTier()
-    let machine = try Machine(tier, answer: "body")
+    let machine = try FleetMachine(tier, answer: "body")
     _ = await machine.deliveries(url)
     let service = machine.fixture.service
     #expect(try await service.remove(.all) == 1)
@@ -151,7 +153,7 @@ import TestTurns
     var terms = TierTerms()
     terms.accounts = ["ci"]
     let uses: [@Sendable (DataService) async throws -> Void] = [
-      { service in _ = await service.examineTier() },
+      { service in _ = await service.examineUpstream() },
       { service in
         let isConfirmed = try await service.signOut(.named("ci"))
         #expect(isConfirmed)
@@ -164,7 +166,7 @@ import TestTurns
     ]
     for (number, use) in uses.enumerated() {
       let tier = FakeTier()
-      let machine = try Machine(tier, terms: terms, answer: "body")
+      let machine = try FleetMachine(tier, terms: terms, answer: "body")
       try await use(machine.fixture.service)
       _ = await machine.deliveries(url)
       #expect(tier.hosts == 1, "\(number)")
@@ -178,8 +180,8 @@ import TestTurns
   {
     let fleet = FakeTier()
     let tier = fleet.machine()
-    func machine() throws -> Machine {
-      try Machine(fleet) {
+    func machine() throws -> FleetMachine {
+      try FleetMachine(fleet) {
         $0.tier = tier
       } script: { _, _ in
         .answer("body")
@@ -203,11 +205,11 @@ import TestTurns
         $0.account = account
       }
     }
-    let machine = try Machine(tier, terms: terms, answer: "body", fields)
+    let machine = try FleetMachine(tier, terms: terms, answer: "body", fields)
     let shared = await machine.deliveries(url, configure: configure(.named("ci"))).last?.fresh
     #expect(shared?.sharing == .yes)
     #expect(tier.questions.map(\.account) == ["ci"] && !"\(tier.questions)".contains("secret"))
-    let other = try Machine.offline(tier, terms: terms)
+    let other = try FleetMachine.offline(tier, terms: terms)
     #expect(
       await other.outline(url, configure: configure(.named("ci"))) == [
         "tier(body)", "failure(offline, last body)",
@@ -220,12 +222,31 @@ import TestTurns
   @Test func `the counts are written beside the store`() async throws {
     let tier = try await FakeTier.with("body", at: url)
     let store = try TemporaryStore()
-    let machine = try Machine(tier, store: store, answer: "body")
+    let machine = try FleetMachine(tier, store: store, answer: "body")
     _ = await machine.deliveries(url)
     tier.setSilent(because: "gone")
     _ = await machine.deliveries(url)
     await machine.fixture.service.close()
     let reader = try ServiceFixture(store: store)
     #expect(reader.service.store.tierCounts == TierCounts(asked: 2, stored: 1, offered: 1, silent: 1))
+  }
+
+  @Test func `an explanation says whether the fleet shares the answer, and if not, why`() async throws {
+    let tier = FakeTier()
+    let plainURL = try #require(URL(string: "http://origin.test/item"))
+    let fixture = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") }) {
+      $0.tier = tier.machine()
+    }
+    let plain = try await fixture.service.explain(DataService.Request(plainURL))
+    #expect(plain.isShared == false)
+    #expect(plain.unsharedReason == "answers over plain http are not shared")
+    let explained = try await fixture.service.explain(DataService.Request(url))
+    #expect(explained.isShared == true)
+    #expect(explained.unsharedReason == nil)
+    await fixture.service.close()
+    let alone = try ServiceFixture(transport: ScriptedTransport { _, _ in .answer("body") })
+    let unshared = try await alone.service.explain(DataService.Request(url))
+    #expect(unshared.isShared == nil)
+    await alone.service.close()
   }
 }

@@ -34,7 +34,7 @@ import TestTurns
       $0.limits.firstByteTimeout = .seconds(10_000_000)
       $0.limits.totalTimeout = .seconds(20_000_000)
     }
-    let leader = try Machine(tier, store: store, clock: clock, configure: patient) {
+    let leader = try FleetMachine(tier, store: store, clock: clock, configure: patient) {
       [url] request, _ throws(DataServiceError) in
       guard request.url == url else { return .answer("other") }
       throw DataServiceError(.offline, "no network")
@@ -90,7 +90,7 @@ import TestTurns
     let (tier, store) = (FakeTier(), try TemporaryStore())
     let clock = VirtualClock(wallMilliseconds: 1_767_225_600_000, bootNanoseconds: instant)
     let (isAsked, mayAnswer) = (Gate(), Gate())
-    let leader = try Machine(tier, store: store, clock: clock) { _, _ in
+    let leader = try FleetMachine(tier, store: store, clock: clock) { _, _ in
       isAsked.open()
       await mayAnswer.wait()
       return .answer("answer")
@@ -98,7 +98,7 @@ import TestTurns
     let led = Task { [url] in await leader.outline(url) }
     await isAsked.wait()
     clock.advance(by: .seconds(1))
-    let follower = try Machine(tier, store: store, clock: clock, answer: "another")
+    let follower = try FleetMachine(tier, store: store, clock: clock, answer: "another")
     let followed = Task { [url] in await follower.outline(url) }
     await follower.fixture.traced("waiting for another process")
     mayAnswer.open()
@@ -107,15 +107,15 @@ import TestTurns
     #expect(deliveries == ["fresh(answer, new)"] && follower.requests.isEmpty)
 
     #expect(try await Self.isFromElsewhere(leader) == [false])
-    let alone = try Machine.offline(tier)
+    let alone = try FleetMachine.offline(tier)
     _ = await alone.outline(url)
     #expect(try await Self.isFromElsewhere(alone) == [true])
-    let confirmed = try Machine(tier, store: alone.fixture.store, answer: "answer")
+    let confirmed = try FleetMachine(tier, store: alone.fixture.store, answer: "answer")
     #expect(await confirmed.outline(url).last == "fresh(answer, unchanged)")
     #expect(try await Self.isFromElsewhere(confirmed) == [false])
   }
 
-  private static func isFromElsewhere(_ machine: Machine) async throws -> [Bool] {
+  private static func isFromElsewhere(_ machine: FleetMachine) async throws -> [Bool] {
     try await machine.fixture.service.entries().map(\.response.started.isFromElsewhere)
   }
 }

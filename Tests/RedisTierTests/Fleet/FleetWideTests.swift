@@ -15,7 +15,7 @@ import Testing
 
   /// Waits until an exchange has made its account's row, which a sign-out is to find: it does so while it
   /// asks the tier, and knows of the row before anything that it is told from now on.
-  private static func hasAccount(_ machine: Machine) async throws -> Bool {
+  private static func hasAccount(_ machine: FleetMachine) async throws -> Bool {
     let store = machine.fixture.store
     let isMade = await eventually {
       (try? store.value("SELECT count(*) FROM account WHERE name = 'ci'")) == 1
@@ -25,8 +25,8 @@ import Testing
     return isMade
   }
 
-  private func busy(_ tier: FakeTier, terms: TierTerms = TierTerms()) throws -> Machine {
-    try Machine(tier, terms: terms) { _, _ in .answer("no", status: 429, ["Retry-After": "60"]) }
+  private func busy(_ tier: FakeTier, terms: TierTerms = TierTerms()) throws -> FleetMachine {
+    try FleetMachine(tier, terms: terms) { _, _ in .answer("no", status: 429, ["Retry-After": "60"]) }
   }
 
   @Test func `the pause that one machine was asked for holds for all, beside what is stored`() async throws {
@@ -35,7 +35,7 @@ import Testing
       try await busy(tier).outline(url, .freshElseStored(within: .seconds(60)))
         == ["tier(body)", "failure(status, last body)"])
     #expect(tier.pauses == ["https://origin.test": 60_000])
-    let other = try Machine(tier, answer: "new")
+    let other = try FleetMachine(tier, answer: "new")
     let all = await other.deliveries(url)
     #expect(all.first?.stored?.text == "body" && all.count == 2)
     #expect(other.fixture.hasTraced("another machine was asked to wait"))
@@ -55,7 +55,7 @@ import Testing
 
   @Test func `a machine that looked for a pause before it asked the tier obeys it too`() async throws {
     let tier = FakeTier()
-    let machine = try Machine(tier, answer: "own")
+    let machine = try FleetMachine(tier, answer: "own")
     #expect(await machine.outline(url) == ["fresh(own, new)"])
     _ = try await busy(tier).deliveries(url)
     #expect(await machine.outline(url) == ["stored(own)", "failure(paused, last own)"])
@@ -66,7 +66,7 @@ import Testing
     let tier = FakeTier()
     let first = try busy(tier)
     #expect(await first.outline(url) == ["fresh(no, new)"])
-    let other = try Machine(tier, answer: "new")
+    let other = try FleetMachine(tier, answer: "new")
     let failed = try #require(await other.deliveries(url).last?.error)
     #expect(failed.kind == .paused && failed.retryAfter == .seconds(60))
     #expect(await other.outline(url) == ["failure(paused)"])
@@ -76,14 +76,14 @@ import Testing
   @Test func `a removal from the fleet ends the pause, and one that is over is none`() async throws {
     let tier = FakeTier()
     _ = try await busy(tier).deliveries(url)
-    let other = try Machine(tier, answer: "new")
+    let other = try FleetMachine(tier, answer: "new")
     let selection = try other.fixture.service.selection(for: .init(url))
     #expect(try await other.fixture.service.removeFromFleet(selection).unconfirmed == 0)
     #expect(tier.pauses == [:])
     #expect(await other.outline(url) == ["fresh(new, new)"])
     _ = try await busy(tier).deliveries(url)
     tier.advance(by: 60)
-    let third = try Machine(tier, answer: "newer", ["ETag": "\"2\""])
+    let third = try FleetMachine(tier, answer: "newer", ["ETag": "\"2\""])
     #expect(await third.outline(url) == ["tier(new)", "fresh(newer, changed)"])
     #expect(!third.fixture.hasTraced("another machine was asked to wait"))
   }
@@ -99,7 +99,7 @@ import Testing
     _ = try await busy(tier).deliveries(url)
     tier.setSilent(because: nil)
     // Who led to the one that asked to wait is not who asked.
-    let led = try Machine(tier) { request, _ in
+    let led = try FleetMachine(tier) { request, _ in
       request.url.host() == "origin.test"
         ? .answer("", status: 307, ["Location": "https://elsewhere.test/"])
         : .answer("no", status: 429, ["Retry-After": "60"])
@@ -112,7 +112,7 @@ import Testing
     let tier = FakeTier()
     var terms = TierTerms()
     terms.accounts = ["ci"]
-    let machine = try Machine(tier, terms: terms, answer: "body", ["Cache-Control": "public"])
+    let machine = try FleetMachine(tier, terms: terms, answer: "body", ["Cache-Control": "public"])
     for account in ["ci", "ada"] {
       _ = await machine.deliveries(url) { $0.account = .named(account) }
     }
@@ -128,7 +128,7 @@ import Testing
     let tier = FakeTier()
     var terms = TierTerms()
     terms.accounts = ["ci"]
-    let machine = try Machine(tier, terms: terms, answer: "body", ["Cache-Control": "public"])
+    let machine = try FleetMachine(tier, terms: terms, answer: "body", ["Cache-Control": "public"])
     _ = await machine.deliveries(url) { $0.account = .named("ci") }
     tier.setSilent(because: "it is gone")
     #expect(try await machine.fixture.service.signOut(.named("ci")) == false)
@@ -138,7 +138,7 @@ import Testing
     #expect(try await machine.fixture.service.entries() == [])
     var readOnly = terms
     readOnly.isReadOnly = true
-    let reader = try Machine(tier, terms: readOnly, answer: "body")
+    let reader = try FleetMachine(tier, terms: readOnly, answer: "body")
     #expect(try await reader.fixture.service.signOut(.named("ci")))
     #expect(reader.fixture.warnings.map(\.message) == [])
   }
@@ -150,9 +150,10 @@ import Testing
     let (tier, store) = (FakeTier(), try TemporaryStore())
     var terms = TierTerms()
     terms.accounts = ["ci"]
-    let asking = try Machine(tier, terms: terms, store: store, answer: "body", ["Cache-Control": "public"])
+    let asking = try FleetMachine(
+      tier, terms: terms, store: store, answer: "body", ["Cache-Control": "public"])
     // Another process of the machine, which finds nothing of the account but what the first has begun.
-    let signingOut = try Machine(tier, terms: terms, store: store, answer: "never asked")
+    let signingOut = try FleetMachine(tier, terms: terms, store: store, answer: "never asked")
     let (isAsked, mayAnswer) = (Gate(), Gate())
     tier.whileAsked {
       isAsked.open()
@@ -175,9 +176,9 @@ import Testing
     let (tier, store) = (FakeTier(), try TemporaryStore())
     var terms = TierTerms()
     terms.accounts = ["ci"]
-    let other = try Machine(tier, terms: terms, answer: "body", ["Cache-Control": "public"])
+    let other = try FleetMachine(tier, terms: terms, answer: "body", ["Cache-Control": "public"])
     _ = await other.deliveries(url) { $0.account = .named("ci") }
-    let asking = try Machine(tier, terms: terms, store: store, answer: "fresh")
+    let asking = try FleetMachine(tier, terms: terms, store: store, answer: "fresh")
     // A process of the machine that knows of no tier.
     let signingOut = try ServiceFixture(store: store)
     let (isAsked, mayAnswer) = (Gate(), Gate())
@@ -201,18 +202,18 @@ import Testing
     let (tier, store) = (FakeTier(), try TemporaryStore())
     var terms = TierTerms()
     terms.accounts = ["ci"]
-    let other = try Machine(tier, terms: terms, answer: "body", ["Cache-Control": "public"])
+    let other = try FleetMachine(tier, terms: terms, answer: "body", ["Cache-Control": "public"])
     _ = await other.deliveries(url) { $0.account = .named("ci") }
     let (isLeftToTier, mayGo) = (Gate(), Gate())
     tier.whileSignedOut {
       isLeftToTier.open()
       await mayGo.wait()
     }
-    let signingOut = try Machine.offline(tier, terms: terms, store: store)
+    let signingOut = try FleetMachine.offline(tier, terms: terms, store: store)
     let signedOut = Task { try await signingOut.fixture.service.signOut(.named("ci")) }
     await isLeftToTier.wait()
     // Another process of the machine: the store has nothing of the account any more, and the tier still has.
-    let late = try Machine.offline(tier, terms: terms, store: store)
+    let late = try FleetMachine.offline(tier, terms: terms, store: store)
     let deliveries = await late.outline(url) { $0.account = .named("ci") }
     #expect(deliveries == ["tier(body)", "failure(offline, last body)"])
     #expect(try await late.fixture.service.entries().count == 1)

@@ -6,7 +6,7 @@ import RedisTier
 import TestSupport
 
 /// One machine of a fleet: a store of its own, a service and a way to the origin.
-struct Machine {
+struct FleetMachine {
   let fixture: ServiceFixture
   let transport: ScriptedTransport
   let clock: VirtualClock
@@ -44,9 +44,9 @@ struct Machine {
 
   /// A machine without a network.
   static func offline(_ tier: FakeTier, terms: TierTerms = TierTerms(), store: TemporaryStore? = nil) throws
-    -> Machine
+    -> FleetMachine
   {
-    try Machine(tier, terms: terms, store: store) { _, _ throws(DataServiceError) in
+    try FleetMachine(tier, terms: terms, store: store) { _, _ throws(DataServiceError) in
       throw DataServiceError(.offline, "no network")
     }
   }
@@ -81,7 +81,7 @@ extension FakeTier {
     _ body: String, at url: URL, _ fields: HTTPFields = ["ETag": "\"1\""]
   ) async throws -> FakeTier {
     let tier = FakeTier()
-    let machine = try Machine(tier, answer: body, fields)
+    let machine = try FleetMachine(tier, answer: body, fields)
     _ = await machine.deliveries(url)
     await machine.fixture.service.close()
     return tier

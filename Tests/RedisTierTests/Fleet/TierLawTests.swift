@@ -16,7 +16,7 @@ import TestTurns
 
   @Test func `law 1: a stored response waits for no tier`() async throws {
     let (tier, mayAnswer) = (FakeTier(), Gate())
-    let machine = try Machine(tier, answer: "body")
+    let machine = try FleetMachine(tier, answer: "body")
     _ = await machine.deliveries(url)
     tier.whileAsked { await mayAnswer.wait() }
     var seen: [String] = []
@@ -37,7 +37,7 @@ import TestTurns
       timekeeper: VirtualClock())
     _ = await alone.outline(url)
     let tier = FakeTier()
-    let machine = try Machine(tier, store: store) { _, _ in .answer("another") }
+    let machine = try FleetMachine(tier, store: store) { _, _ in .answer("another") }
     #expect(await machine.outline(url, .storedOnly) == ["stored(body)"])
     #expect(await machine.outline(url, .storedElseFresh(maxAge: .seconds(60))) == ["stored(body)"])
     #expect(await machine.outline(url, .storedThenFresh(ifOlderThan: .seconds(60))) == ["stored(body)"])
@@ -46,7 +46,7 @@ import TestTurns
     #expect(tier.questions.isEmpty && tier.hosts == 0 && machine.requests.isEmpty)
   }
 
-  private func look(_ machine: Machine, _ url: URL) -> String? {
+  private func look(_ machine: FleetMachine, _ url: URL) -> String? {
     machine.fixture.service.storedResponse(for: .init(url))?.text
   }
 
@@ -55,7 +55,7 @@ import TestTurns
   {
     let tier = try await FakeTier.with("body", at: url)
     tier.advance(by: 30)
-    let machine = try Machine(tier, answer: "body")
+    let machine = try FleetMachine(tier, answer: "body")
     let all = await machine.deliveries(url)
     try #require(all.count == 2)
     let stored = try #require(all[0].stored)
@@ -73,7 +73,7 @@ import TestTurns
   {
     let tier = try await FakeTier.with("old", at: url)
     let (isAsked, mayAnswer) = (Gate(), Gate())
-    let machine = try Machine(tier) { _, _ in
+    let machine = try FleetMachine(tier) { _, _ in
       isAsked.open()
       await mayAnswer.wait()
       return .answer("new")
@@ -94,7 +94,7 @@ import TestTurns
     let tier = try await FakeTier.with("old", at: url)
     let order = Mutex<[String]>([])
     tier.whileAsked { order.withLock { $0.append("tier") } }
-    let machine = try Machine(tier) { _, _ in
+    let machine = try FleetMachine(tier) { _, _ in
       order.withLock { $0.append("origin") }
       return .answer("new")
     }
@@ -108,7 +108,7 @@ import TestTurns
     let tier = FakeTier()
     let mayTake = Gate()
     tier.whileOffered { await mayTake.wait() }
-    let machine = try Machine(tier, answer: "body")
+    let machine = try FleetMachine(tier, answer: "body")
     // The delivery does not wait for the tier to take it.
     let kept = try #require(await machine.fixture.deliveries(url).last?.fresh)
     #expect(kept.kept == .yes && kept.sharing == .yes && tier.offers.isEmpty)
@@ -117,7 +117,8 @@ import TestTurns
     #expect(tier.bodies == ["body"])
 
     let other = try #require(URL(string: "https://origin.test/other"))
-    let reader = try Machine(tier, configure: { $0.store.isReadOnly = true }) { _, _ in .answer("other") }
+    let reader = try FleetMachine(tier, configure: { $0.store.isReadOnly = true }) { _, _ in .answer("other")
+    }
     let unkept = try #require(await reader.deliveries(other).last?.fresh)
     #expect(unkept.kept != .yes && unkept.sharing == .no(.notKept))
     #expect(tier.bodies == ["body"])
@@ -131,7 +132,7 @@ import TestTurns
     answer: TransportResponse
   ) async throws {
     let tier = try await FakeTier.with("{}", at: url)
-    let machine = try Machine(tier) { _, _ in answer }
+    let machine = try FleetMachine(tier) { _, _ in answer }
     struct Empty: Decodable, Sendable {}
     var request = DataService.Request(url)
     request.limits.retries = 0
@@ -144,7 +145,7 @@ import TestTurns
   @Test func `law 7: one exchange of a machine asks the tier, however many loads share it`() async throws {
     let tier = FakeTier()
     let mayAnswer = Gate()
-    let machine = try Machine(tier) { _, _ in
+    let machine = try FleetMachine(tier) { _, _ in
       await mayAnswer.wait()
       return .answer("body")
     }
@@ -160,14 +161,14 @@ import TestTurns
   {
     let tier = FakeTier()
     let (isAsked, mayAnswer) = (Gate(), Gate())
-    let slow = try Machine(tier) { _, _ in
+    let slow = try FleetMachine(tier) { _, _ in
       isAsked.open()
       await mayAnswer.wait()
       return .answer("early")
     }
     async let early = slow.outline(url)
     await isAsked.wait()
-    let quick = try Machine(tier, answer: "late")
+    let quick = try FleetMachine(tier, answer: "late")
     #expect(await quick.outline(url) == ["fresh(late, new)"])
     mayAnswer.open()
     #expect(await early == ["fresh(early, new)"])
@@ -178,7 +179,7 @@ import TestTurns
   @Test func `law 8: what was removed here does not come back from the tier`() async throws {
     let tier = FakeTier()
     let clock = VirtualClock()
-    let machine = try Machine(tier, clock: clock) { _, number throws(DataServiceError) in
+    let machine = try FleetMachine(tier, clock: clock) { _, number throws(DataServiceError) in
       if number > 1 { throw DataServiceError(.offline, "no network") }
       return .answer("body")
     }
@@ -189,19 +190,20 @@ import TestTurns
     #expect(await machine.outline(url) == ["failure(offline)"])
     #expect(await machine.stored(url) == ["failure(notStored)"])
     // Another machine was not told to forget it.
-    #expect(try await Machine.offline(tier).outline(url) == ["tier(body)", "failure(offline, last body)"])
+    #expect(
+      try await FleetMachine.offline(tier).outline(url) == ["tier(body)", "failure(offline, last body)"])
   }
 
   @Test func `law 8: nor where the store answers only after the tier`() async throws {
     let (tier, clock, store) = (FakeTier(), VirtualClock(), try TemporaryStore())
-    let first = try Machine(tier, store: store, clock: clock, answer: "body")
+    let first = try FleetMachine(tier, store: store, clock: clock, answer: "body")
     _ = await first.deliveries(url)
     clock.advance(by: .seconds(1))
     tier.advance(by: 1)
     #expect(try await first.fixture.service.remove(.all) == 1)
     await first.fixture.service.close()
     let (isOriginAsked, mayAnswer) = (Gate(), Gate())
-    let machine = try Machine(tier, store: store, clock: clock) { _, _ async throws(DataServiceError) in
+    let machine = try FleetMachine(tier, store: store, clock: clock) { _, _ async throws(DataServiceError) in
       isOriginAsked.open()
       await mayAnswer.wait()
       throw DataServiceError(.offline, "no network")
@@ -225,13 +227,13 @@ import TestTurns
 
   @Test func `law 8: nor where the exchange begins before the store has answered`() async throws {
     let (tier, clock, store) = (FakeTier(), VirtualClock(), try TemporaryStore())
-    let first = try Machine(tier, store: store, clock: clock, answer: "body")
+    let first = try FleetMachine(tier, store: store, clock: clock, answer: "body")
     _ = await first.deliveries(url)
     clock.advance(by: .seconds(1))
     tier.advance(by: 1)
     #expect(try await first.fixture.service.remove(.all) == 1)
     await first.fixture.service.close()
-    let machine = try Machine(tier, store: store, clock: clock) { _, _ throws(DataServiceError) in
+    let machine = try FleetMachine(tier, store: store, clock: clock) { _, _ throws(DataServiceError) in
       throw DataServiceError(.offline, "no network")
     }
     let holder = try await StoreHolder(.exclusive, store.path)
@@ -256,7 +258,7 @@ import TestTurns
     _ = await alone.outline(url)
     clock.advance(by: .seconds(5))
     tier.advance(by: 10)
-    let machine = try Machine(tier, store: store, clock: clock) { _, _ in .answer("", status: 304) }
+    let machine = try FleetMachine(tier, store: store, clock: clock) { _, _ in .answer("", status: 304) }
     #expect(await machine.outline(url) == ["stored(newer)", "fresh(newer, unchanged)"])
     #expect(machine.requests.map { $0.fields["If-None-Match"] } == ["\"2\""])
   }
@@ -270,7 +272,7 @@ import TestTurns
     _ = await alone.outline(url)
     clock.advance(by: .seconds(10))
     let tier = try await FakeTier.with("new", at: url, ["ETag": "\"2\""])
-    let machine = try Machine(tier, store: store, clock: clock) { _, _ in .answer("", status: 304) }
+    let machine = try FleetMachine(tier, store: store, clock: clock) { _, _ in .answer("", status: 304) }
     // The stored response comes first; what the 304 confirms is the tier's, and another body.
     #expect(await machine.outline(url) == ["stored(old)", "fresh(new, changed)"])
     #expect(machine.requests.map { $0.fields["If-None-Match"] } == ["\"2\""])
@@ -280,35 +282,36 @@ import TestTurns
   @Test func `law 9: a tier that is down, full or lying costs misses only`() async throws {
     let tier = FakeTier()
     tier.refuseOffers(because: "OOM")
-    let full = try Machine(tier, answer: "body")
+    let full = try FleetMachine(tier, answer: "body")
     #expect(await full.outline(url) == ["fresh(body, new)"])
     #expect(full.fixture.hasTraced("the tier did not take it: OOM"))
     tier.refuseOffers(because: nil)
     tier.setSilent(because: "refused")
     #expect(await full.outline(url) == ["stored(body)", "fresh(body, unchanged)"])
-    let failure = try #require(await Machine.offline(tier).deliveries(url).last?.error)
+    let failure = try #require(await FleetMachine.offline(tier).deliveries(url).last?.error)
     #expect(failure.kind == .offline && !failure.description.contains("tier"))
     tier.setSilent(because: nil)
     #expect(await full.outline(url) == ["stored(body)", "fresh(body, unchanged)"])
     #expect(tier.bodies == ["body"])
     tier.cutBodies(true)
-    #expect(try await Machine.offline(tier).outline(url) == ["failure(offline)"])
-    #expect(try await Machine(tier, answer: "body").outline(url) == ["fresh(body, new)"])
+    #expect(try await FleetMachine.offline(tier).outline(url) == ["failure(offline)"])
+    #expect(try await FleetMachine(tier, answer: "body").outline(url) == ["fresh(body, new)"])
   }
 
   @Test func `law 10: a row whose body is gone, or is not of its length, is a miss`() async throws {
     let tier = try await FakeTier.with("body", at: url)
     tier.sendBodies(false)
-    #expect(try await Machine.offline(tier).outline(url) == ["tier(body)", "failure(offline, last body)"])
+    #expect(
+      try await FleetMachine.offline(tier).outline(url) == ["tier(body)", "failure(offline, last body)"])
     tier.loseBodies()
-    let machine = try Machine.offline(tier)
+    let machine = try FleetMachine.offline(tier)
     #expect(await machine.outline(url) == ["failure(offline)"])
     #expect(machine.fixture.hasTraced("the body of the tier's response is gone"))
     let other = try await FakeTier.with("body", at: url)
     other.cutBodies(true)
     for comesWithRow in [true, false] {
       other.sendBodies(comesWithRow)
-      let machine = try Machine.offline(other)
+      let machine = try FleetMachine.offline(other)
       #expect(await machine.outline(url) == ["failure(offline)"], "\(comesWithRow)")
       #expect(machine.fixture.hasTraced("the body of the tier's response is gone"), "\(comesWithRow)")
     }
@@ -316,7 +319,7 @@ import TestTurns
 
   @Test func `law 12: nothing of a no-store answer, no cookie and no secret reaches the tier`() async throws {
     let tier = FakeTier()
-    let machine = try Machine(tier) { request, _ in
+    let machine = try FleetMachine(tier) { request, _ in
       request.url.path() == "/item"
         ? .answer("secret", ["Cache-Control": "no-store"])
         : .answer("body", ["Cache-Control": "public", "Set-Cookie": "sid=secret", "X-Api-Key": "secret"])
@@ -337,20 +340,20 @@ import TestTurns
     var small = TierTerms()
     small.largestBody = 3
     let tier = FakeTier()
-    let fresh = await (try Machine(tier, terms: small, answer: "body")).deliveries(url).last?.fresh
+    let fresh = await (try FleetMachine(tier, terms: small, answer: "body")).deliveries(url).last?.fresh
     #expect(fresh?.sharing == .no(.tooLarge) && tier.offers.isEmpty)
-    _ = await (try Machine(tier, answer: "body")).deliveries(url)
+    _ = await (try FleetMachine(tier, answer: "body")).deliveries(url)
     #expect(tier.bodies == ["body"])
-    #expect(try await Machine.offline(tier, terms: small).outline(url) == ["failure(offline)"])
+    #expect(try await FleetMachine.offline(tier, terms: small).outline(url) == ["failure(offline)"])
     // A load's own limit counts too.
-    let strict = await (try Machine.offline(tier)).outline(url) { $0.limits.bodyBytes = 3 }
+    let strict = await (try FleetMachine.offline(tier)).outline(url) { $0.limits.bodyBytes = 3 }
     #expect(strict == ["failure(offline)"])
   }
 
   @Test func `law 13: the end waits a moment for an offer, and not longer`() async throws {
     let (tier, never) = (FakeTier(), Gate())
     tier.whileOffered { await never.wait() }
-    let machine = try Machine(tier, answer: "body")
+    let machine = try FleetMachine(tier, answer: "body")
     _ = await machine.fixture.deliveries(url)
     let closing = Task { await machine.fixture.service.close() }
     await machine.clock.whenPending(for: .milliseconds(250))

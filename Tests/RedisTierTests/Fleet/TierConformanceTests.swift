@@ -66,9 +66,9 @@ import TestTurns
       $0.fields = test.request
       $0.account = test.account
     }
-    let first = try Machine(tier, terms: terms, answer: "body", test.response)
+    let first = try FleetMachine(tier, terms: terms, answer: "body", test.response)
     _ = await first.deliveries(url, configure: configure)
-    let second = try Machine.offline(tier, terms: terms)
+    let second = try FleetMachine.offline(tier, terms: terms)
     let expected = test.isShared ? ["tier(body)", "failure(offline, last body)"] : ["failure(offline)"]
     #expect(await second.outline(url, configure: configure) == expected)
   }
@@ -76,7 +76,7 @@ import TestTurns
   @Test func `Set-Cookie: what a 304 without a cookie has confirmed is shared`() async throws {
     let tier = FakeTier()
     let cookie = "a=b"
-    let machine = try Machine(tier) { request, number in
+    let machine = try FleetMachine(tier) { request, number in
       guard request.fields["If-None-Match"] != nil else {
         return .answer("body", ["ETag": "\"1\"", "Cache-Control": "max-age=60", "Set-Cookie": cookie])
       }
@@ -94,14 +94,14 @@ import TestTurns
 
   @Test func `another variant is a miss, and each has its row`() async throws {
     let tier = FakeTier()
-    let first = try Machine(tier) { request, _ in
+    let first = try FleetMachine(tier) { request, _ in
       .answer(request.fields["Accept-Language"] ?? "none", ["Vary": "Accept-Language"])
     }
     for language in ["de", "fr"] {
       _ = await first.deliveries(url) { $0.fields = ["Accept-Language": language] }
     }
     #expect(tier.bodies == ["de", "fr"])
-    let second = try Machine.offline(tier)
+    let second = try FleetMachine.offline(tier)
     for language in ["de", "fr"] {
       let seen = await second.outline(url) { $0.fields = ["Accept-Language": language] }
       #expect(seen.first == "tier(\(language))", "\(language)")
@@ -137,7 +137,7 @@ import TestTurns
   ) async throws {
     let tier = try await FakeTier.with("old", at: url, ["Cache-Control": test.control])
     tier.advance(by: test.age)
-    let machine = try Machine(tier) { _, _ in .answer("new") }
+    let machine = try FleetMachine(tier) { _, _ in .answer("new") }
     #expect(await machine.outline(url, .http) == [test.isReused ? "tier(old)" : "fresh(new, changed)"])
     #expect(machine.requests.count == (test.isReused ? 0 : 1))
   }
@@ -150,7 +150,7 @@ import TestTurns
   ) async throws {
     let tier = try await FakeTier.with("old", at: url, ["Cache-Control": control])
     tier.advance(by: 10)
-    let machine = try Machine.offline(tier)
+    let machine = try FleetMachine.offline(tier)
     let seen = await machine.outline(url, .http)
     #expect(
       seen == (isServed ? ["tier(old)", "failure(offline, last old)"] : ["failure(offline, last old)"]))

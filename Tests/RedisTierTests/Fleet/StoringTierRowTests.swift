@@ -17,7 +17,7 @@ import TestTurns
 
   @Test func `a 200 replaces the tier's row, which was stored first`() async throws {
     let tier = try await FakeTier.with("old", at: url)
-    let machine = try Machine(tier, answer: "new", ["ETag": "\"2\""])
+    let machine = try FleetMachine(tier, answer: "new", ["ETag": "\"2\""])
     #expect(await machine.outline(url) == ["tier(old)", "fresh(new, changed)"])
     #expect(await machine.stored(url) == ["stored(new)"])
     #expect(machine.fixture.hasTraced("stored from the tier"))
@@ -26,7 +26,9 @@ import TestTurns
 
   @Test func `a 304 stores what it says with the row, and offers that`() async throws {
     let tier = try await FakeTier.with("body", at: url)
-    let machine = try Machine(tier) { _, _ in .answer("", status: 304, ["ETag": "\"1\"", "X-New": "yes"]) }
+    let machine = try FleetMachine(tier) { _, _ in
+      .answer("", status: 304, ["ETag": "\"1\"", "X-New": "yes"])
+    }
     let fresh = try #require(await machine.deliveries(url).last?.fresh)
     #expect(fresh.kept == .yes && fresh.wasValidated && fresh.fields["X-New"] == "yes")
     #expect(
@@ -37,7 +39,7 @@ import TestTurns
   @Test func `a failure stores it, as old as it is`() async throws {
     let tier = try await FakeTier.with("body", at: url)
     tier.advance(by: 60)
-    let machine = try Machine.offline(tier)
+    let machine = try FleetMachine.offline(tier)
     #expect(await machine.outline(url) == ["tier(body)", "failure(offline, last body)"])
     // What the tier has is no newer than what was stored of it.
     #expect(await machine.outline(url) == ["stored(body)", "failure(offline, last body)"])
@@ -51,7 +53,7 @@ import TestTurns
 
   @Test func `a load that begins on the network's thread, as a preload's do, stores it too`() async throws {
     let tier = try await FakeTier.with("body", at: url)
-    let machine = try Machine(tier) {
+    let machine = try FleetMachine(tier) {
       (_, _) throws(DataServiceError) in throw DataServiceError(.offline, "no network")
     }
     let (service, url) = (machine.fixture.service, url)
@@ -68,7 +70,7 @@ import TestTurns
 
   @Test func `a failure to store the tier's row is told`() async throws {
     let tier = try await FakeTier.with("body", at: url)
-    let machine = try Machine.offline(tier)
+    let machine = try FleetMachine.offline(tier)
     let store = machine.fixture.store
     _ = try await machine.fixture.service.store.accountID(named: "")
     try store.execute(
@@ -84,7 +86,7 @@ import TestTurns
     arguments: ["public", "no-store"])
   func cookies(control: String) async throws {
     let tier = try await FakeTier.with("body", at: url)
-    let machine = try Machine(tier) { _, _ in
+    let machine = try FleetMachine(tier) { _, _ in
       .answer("", status: 304, ["ETag": "\"1\"", "Cache-Control": control, "Set-Cookie": "a=b"])
     }
     let fresh = try #require(await machine.deliveries(url).last?.fresh)
@@ -96,7 +98,7 @@ import TestTurns
   @Test func `a service that ends stores what it has delivered of the tier`() async throws {
     let tier = try await FakeTier.with("body", at: url)
     let isAsked = Gate()
-    let machine = try Machine(tier) { _, _ async throws(DataServiceError) in
+    let machine = try FleetMachine(tier) { _, _ async throws(DataServiceError) in
       isAsked.open()
       // A gate that nobody opens is passed by who is cancelled.
       await Gate().wait()
@@ -113,14 +115,14 @@ import TestTurns
 
   @Test func `a 500 stores it too, and is not stored itself`() async throws {
     let tier = try await FakeTier.with("body", at: url)
-    let machine = try Machine(tier) { _, _ in .answer("broken", status: 500) }
+    let machine = try FleetMachine(tier) { _, _ in .answer("broken", status: 500) }
     #expect(await machine.outline(url) == ["tier(body)", "failure(status, last body)"])
     #expect(await machine.stored(url) == ["stored(body)"])
   }
 
   @Test func `a row that is all that is wanted is stored, without a request to the origin`() async throws {
     let tier = try await FakeTier.with("body", at: url)
-    let machine = try Machine(tier) { _, _ in .answer("never asked") }
+    let machine = try FleetMachine(tier) { _, _ in .answer("never asked") }
     #expect(await machine.outline(url, .storedElseFresh(maxAge: .seconds(60))) == ["tier(body)"])
     #expect(machine.requests.isEmpty)
     #expect(await machine.stored(url) == ["stored(body)"])
@@ -132,7 +134,7 @@ import TestTurns
   {
     let tier = try await FakeTier.with("body", at: url, ["Age": "100", "ETag": "\"1\""])
     tier.advance(by: 20)
-    let machine = try Machine.offline(tier)
+    let machine = try FleetMachine.offline(tier)
     let stored = try #require(await machine.deliveries(url).first?.stored)
     #expect(stored.age == .seconds(120))
     #expect(stored.receivedAt == machine.clock.now.addingTimeInterval(-120))
@@ -145,7 +147,7 @@ import TestTurns
     _ = await alone.outline(url)
     clock.advance(by: .seconds(10))
     let tier = try await FakeTier.with("newer", at: url)
-    let machine = try Machine(tier, store: store, clock: clock) { _, _ throws(DataServiceError) in
+    let machine = try FleetMachine(tier, store: store, clock: clock) { _, _ throws(DataServiceError) in
       throw DataServiceError(.offline, "no network")
     }
     #expect(await machine.outline(url) == ["stored(mine)", "failure(offline, last mine)"])
@@ -161,7 +163,7 @@ import TestTurns
     _ = await alone.outline(url)
     clock.advance(by: .seconds(10))
     let tier = try await FakeTier.with("{}", at: url, ["Content-Type": "application/json"])
-    let machine = try Machine(tier, store: store, clock: clock) { _, _ throws(DataServiceError) in
+    let machine = try FleetMachine(tier, store: store, clock: clock) { _, _ throws(DataServiceError) in
       throw DataServiceError(.offline, "no network")
     }
     let deliveries = await machine.outline(url) { $0.acceptedMediaTypes = ["application/json"] }
@@ -180,7 +182,7 @@ import TestTurns
   {
     let tier = try await FakeTier.with("not JSON", at: url)
     let (isAsked, mayFail) = (Gate(), Gate())
-    let machine = try Machine(tier) { _, _ async throws(DataServiceError) in
+    let machine = try FleetMachine(tier) { _, _ async throws(DataServiceError) in
       isAsked.open()
       await mayFail.wait()
       throw DataServiceError(.offline, "no network")
@@ -208,7 +210,7 @@ import TestTurns
       isAsked.open()
       await mayAnswer.wait()
     }
-    let machine = try Machine.offline(tier)
+    let machine = try FleetMachine.offline(tier)
     let request = machine.fixture.request(url)
     let load = machine.fixture.service.start(request, policy: .storedThenFresh) { _ in
     } ended: {
@@ -230,7 +232,7 @@ import TestTurns
       isAsked.open()
       await mayAnswer.wait()
     }
-    let machine = try Machine(tier, answer: "never asked")
+    let machine = try FleetMachine(tier, answer: "never asked")
     let running = Mutex<DataService.Load?>(nil)
     let count = Mutex(0)
     let load = machine.fixture.service.start(
@@ -256,7 +258,7 @@ import TestTurns
     _ = await alone.outline(url)
     clock.advance(by: .seconds(10))
     let tier = try await FakeTier.with("not JSON", at: url)
-    let machine = try Machine(tier, store: store, clock: clock) { _, _ in .answer("", status: 304) }
+    let machine = try FleetMachine(tier, store: store, clock: clock) { _, _ in .answer("", status: 304) }
     var seen: [String] = []
     for await delivery in machine.fixture.service.deliveries(for: .init(url), as: [Int].self) {
       seen.append(delivery.error?.kind.name ?? "\(delivery.value ?? [])")
@@ -270,12 +272,12 @@ import TestTurns
     let body = String(repeating: "0123456789", count: 30)
     let tier = try await FakeTier.with(body, at: url)
     let chunks: (inout DataService.Configuration) -> Void = { $0.store.chunkBytes = 64 }
-    let same = try Machine(tier, configure: chunks) { _, _ in .answer(body, ["ETag": "\"2\""]) }
+    let same = try FleetMachine(tier, configure: chunks) { _, _ in .answer(body, ["ETag": "\"2\""]) }
     #expect(await same.outline(url) == ["tier(\(body))", "fresh(\(body), unchanged)"])
-    let confirmed = try Machine(tier, configure: chunks) { _, _ in .answer("", status: 304) }
+    let confirmed = try FleetMachine(tier, configure: chunks) { _, _ in .answer("", status: 304) }
     #expect(await confirmed.outline(url) == ["tier(\(body))", "fresh(\(body), unchanged)"])
     #expect(await confirmed.stored(url) == ["stored(\(body))"])
-    let changed = try Machine(tier, configure: chunks) { _, _ in
+    let changed = try FleetMachine(tier, configure: chunks) { _, _ in
       .answer(body.dropLast() + "x", ["ETag": "\"3\""])
     }
     #expect(await changed.outline(url).last == "fresh(\(body.dropLast() + "x"), changed)")
@@ -283,7 +285,7 @@ import TestTurns
 
   @Test func `tags and pins of the load that asked are those of the row`() async throws {
     let tier = try await FakeTier.with("body", at: url)
-    let machine = try Machine.offline(tier)
+    let machine = try FleetMachine.offline(tier)
     _ = await machine.deliveries(url) {
       $0.tags = ["news"]
       $0.isPinned = true
@@ -303,7 +305,7 @@ import TestTurns
     let store = try TemporaryStore()
     let (isAsked, mayFail, mayServe) = (Gate(), Gate(), Gate())
     // The leader has the tier's row, and a network that fails while another process waits for it.
-    let leader = try Machine(tier, store: store) { _, _ async throws(DataServiceError) in
+    let leader = try FleetMachine(tier, store: store) { _, _ async throws(DataServiceError) in
       isAsked.open()
       await mayFail.wait()
       throw DataServiceError(.offline, "no network")
@@ -317,7 +319,7 @@ import TestTurns
     let policy: FetchPolicy = isAllThatIsWanted ? .storedElseFresh(maxAge: .seconds(7200)) : .storedThenFresh
     let led = Task { await leader.outline(url, policy) }
     await isAsked.wait()
-    let follower = try Machine(tier, store: store) { _, _ in .answer("fresh") }
+    let follower = try FleetMachine(tier, store: store) { _, _ in .answer("fresh") }
     let followed = Task { await follower.outline(url) }
     await follower.fixture.traced("waiting for another")
     await follower.clock.whenPending(within: .milliseconds(5))

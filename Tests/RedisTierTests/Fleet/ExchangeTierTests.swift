@@ -26,7 +26,7 @@ import TestTurns
     async throws
   {
     let tier = FakeTier()
-    let machine = try Machine(tier, terms: shared, answer: "body", ["Cache-Control": "public"])
+    let machine = try FleetMachine(tier, terms: shared, answer: "body", ["Cache-Control": "public"])
     _ = await machine.deliveries(url)
     _ = await machine.deliveries(url) { $0.account = .named("ci") }
     #expect(tier.bodies == ["body", "body"])
@@ -49,14 +49,14 @@ import TestTurns
       request.fields = ["Accept-Language": "fr"]
     }
     let tier = FakeTier()
-    let offering = try Machine(tier, script: script)
+    let offering = try FleetMachine(tier, script: script)
     _ = await offering.deliveries(url, configure: french)
     #expect(tier.bodies == ["fr"])
     let store = try TemporaryStore()
     let alone = try ServiceFixture(
       store: store, transport: ScriptedTransport(script), timekeeper: VirtualClock())
     #expect(await alone.outline(url, configure: german) == ["fresh(de, new)"])
-    let machine = try Machine.offline(tier, store: store)
+    let machine = try FleetMachine.offline(tier, store: store)
     #expect(
       await machine.outline(url, configure: french) == ["tier(fr)", "failure(offline, last fr)"])
     for (change, stored) in [(german, "stored(de)"), (french, "stored(fr)")] {
@@ -79,7 +79,7 @@ import TestTurns
     tier.advance(by: 1)
     let clock = VirtualClock(
       wallMilliseconds: before.wallMilliseconds + milliseconds, bootID: "next-boot")
-    let machine = try Machine(tier, store: store, clock: clock) { _, _ in .answer("", status: 304) }
+    let machine = try FleetMachine(tier, store: store, clock: clock) { _, _ in .answer("", status: 304) }
     let fresh = isTiers ? "fresh(theirs, changed)" : "fresh(mine, unchanged)"
     #expect(await machine.outline(url) == ["stored(mine)", fresh])
     #expect(machine.requests.map { $0.fields["If-None-Match"] } == [isTiers ? "\"1\"" : "\"2\""])
@@ -88,7 +88,7 @@ import TestTurns
   @Test func `what a silent tier was not asked about is not shared, and says why`() async throws {
     let tier = FakeTier()
     tier.setSilent(because: "it is gone")
-    let machine = try Machine(tier, answer: "body")
+    let machine = try FleetMachine(tier, answer: "body")
     #expect(await machine.deliveries(url).last?.fresh?.sharing == .no(.silent))
     tier.setSilent(because: nil)
     #expect(await machine.deliveries(url).last?.fresh?.sharing == .yes)
@@ -98,7 +98,7 @@ import TestTurns
   @Test func `what the store commits only after the delivery is offered then`() async throws {
     let (tier, clock) = (FakeTier(), VirtualClock())
     let hold = Mutex<(@Sendable () -> Void)?>(nil)
-    let machine = try Machine(tier, clock: clock) { _, _ in
+    let machine = try FleetMachine(tier, clock: clock) { _, _ in
       hold.withLock { $0 }?()
       return .answer("body")
     }
@@ -126,7 +126,7 @@ import TestTurns
 
   @Test func `a redirect to a secret URL is seen by the rule of what is shared`() async throws {
     let tier = FakeTier()
-    let machine = try Machine(tier) { request, _ in
+    let machine = try FleetMachine(tier) { request, _ in
       request.url.absoluteString.contains("token")
         ? .answer("body") : .answer("", status: 302, ["Location": "/item?token=secret"])
     }
@@ -138,11 +138,11 @@ import TestTurns
     var exact = TierTerms()
     exact.largestBody = 4
     let tier = FakeTier()
-    let machine = try Machine(tier, terms: exact, answer: "body")
+    let machine = try FleetMachine(tier, terms: exact, answer: "body")
     #expect(await machine.deliveries(url).last?.fresh?.sharing == .yes)
     #expect(tier.bodies == ["body"])
     for terms in [exact, TierTerms()] {
-      let other = try Machine.offline(tier, terms: terms)
+      let other = try FleetMachine.offline(tier, terms: terms)
       #expect(
         await other.outline(url) { $0.limits.bodyBytes = 4 }
           == ["tier(body)", "failure(offline, last body)"],
@@ -153,7 +153,7 @@ import TestTurns
   @Test func `where the tier's row is all that is wanted, the exchange says who has answered`() async throws {
     let tier = try await FakeTier.with("body", at: url)
     let answers = Mutex(0)
-    let machine = try Machine(
+    let machine = try FleetMachine(
       tier,
       configure: {
         $0.onEvent = { event in
@@ -170,13 +170,13 @@ import TestTurns
     arguments: [false, true])
   func signedOut(isRefused: Bool) async throws {
     let (tier, store) = (FakeTier(), try TemporaryStore())
-    let other = try Machine(
+    let other = try FleetMachine(
       tier, terms: shared, answer: "not JSON", ["Cache-Control": "public", "ETag": "\"1\""])
     _ = await other.deliveries(url) { $0.account = .named("ci") }
     let (isAsked, mayAnswer) = (Gate(), Gate())
     // One way or the other the row may not be stored: by what the answer says, or by what the load makes of it.
     let confirmed: HTTPFields = ["ETag": "\"1\"", "Cache-Control": isRefused ? "public" : "no-store"]
-    let asking = try Machine(tier, terms: shared, store: store) { _, _ in
+    let asking = try FleetMachine(tier, terms: shared, store: store) { _, _ in
       isAsked.open()
       await mayAnswer.wait()
       return .answer("", status: 304, confirmed)
