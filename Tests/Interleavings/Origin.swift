@@ -11,10 +11,11 @@ struct Body {
   let asked: Int64
 
   init(_ data: Data) {
-    let whole = String(decoding: data, as: UTF8.self)
+    let whole = data.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
     // One that nobody has made breaks the law of the keys.
-    text = whole.count(where: { $0 == ";" }) == 4 ? whole : "0;?;?;0;0"
-    let parts = text.split(separator: ";", omittingEmptySubsequences: false).map(String.init)
+    let parts =
+      whole.count == 5 ? whole.map { String(decoding: $0, as: UTF8.self) } : ["0", "?", "?", "0", "0"]
+    text = parts.joined(separator: ";")
     number = Int(parts[0]) ?? 0
     key = Key(account: parts[1], path: parts[2])
     generation = Int(parts[3]) ?? 0
@@ -41,6 +42,7 @@ struct Origin: Transport {
     let asking = scene.ask(key)
     defer { scene.asked(asking) }
     let text = scene.newBody(for: key)
+    scene.log("\(key.account)\(key.path) is asked for \(text), if not \(held ?? "-")")
     let delays: [Int64] = stage.chance(20) ? [300, 2_000, 3_600_000] : [0, 1, 5, 30]
     let delay = scene.isPrelude ? 0 : stage.oneOf(delays)
     await withTaskCancellationHandler {

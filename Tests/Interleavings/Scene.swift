@@ -38,6 +38,8 @@ final class Scene: @unchecked Sendable {
   /// When a 304 that confirmed a body was asked for, and when a body was handed over to be written.
   private(set) var confirmed: [String: Int64] = [:]
   private(set) var writtenAt: [String: Int64] = [:]
+  /// Where an exchange, of whichever account, has found its answer in another's row.
+  private(set) var followed: Set<String> = []
   /// When a 304 last confirmed something of a key.
   var confirmedAt: [Key: Int64] = [:]
   /// How often each account was signed out: begun, and done.
@@ -78,28 +80,30 @@ final class Scene: @unchecked Sendable {
     stage.scene = self
     defer { stage.scene = nil }
     stage.advanceToFull(7_200_000_000_000)
+    // The store's maintenance, which is due every minute, takes as long as all else.
+    let isMaintained = seed % 8 == 0
+    if !isMaintained { _ = stage.service.store.takeMaintenanceTurn(at: stage.now) }
     let keys = [Key(account: "", path: "/u"), Key(account: "a", path: "/u"), Key(account: "a", path: "/v")]
     for key in keys where stage.chance(50) {
       let user = User(self, users.count, key, .freshOnly, .streamed)
       users.append(user)
-      user.begin(request(key))
+      stage.act { user.begin(request(key)) }
     }
     run(until: 5_000)
-    stage.advance(by: stage.oneOf([100_000_000, 3_600_000_000_000]))
+    stage.advance(by: stage.oneOf([100_000_000, isMaintained ? 3_600_000_000_000 : 20_000_000_000]))
     isPrelude = false
     asks = [:]
     (isOrdered, slowness) = (stage.chance(50), stage.oneOf([0, 0, 2, 8]))
     plot = plot(of: keys)
     let begun = stage.steps
     while stage.steps - begun < Self.longest {
-      while let next = plot.last, next.step <= stage.steps - begun { plot.removeLast().act() }
+      while let next = plot.last, next.step <= stage.steps - begun { actNext() }
       if isTense { actInTension() }
       if stage.step() {
         checkUnwanted()
         continue
       }
-      guard let next = plot.popLast() else { break }
-      next.act()
+      guard actNext() else { break }
     }
     if stage.steps - begun >= Self.longest { fail("it does not end") }
     checkEnd(keys)
@@ -114,7 +118,15 @@ final class Scene: @unchecked Sendable {
       wasHeldUp = true
       stage.hold(stage.queueCount - 1, for: Int64(stage.oneOf([240, 260, 5_200])) * 1_000_000)
     }
-    if stage.chance(30), let next = plot.popLast() { next.act() }
+    if stage.chance(30) { actNext() }
+  }
+
+  /// What comes next in the plot happens now, whether it is due or not.
+  /// - Returns: Whether anything was left.
+  @discardableResult private func actNext() -> Bool {
+    guard let next = plot.popLast() else { return false }
+    stage.act(next.act)
+    return true
   }
 
   private func run(until limit: Int) {
@@ -144,8 +156,8 @@ final class Scene: @unchecked Sendable {
       guard stage.chance(45) else { continue }
       plot.append((step + stage.below(stage.chance(50) ? 40 : 200), { user.cancel() }))
     }
-    if stage.chance(25) { plot.append((stage.below(200), { [self] in signOut("a", keys) })) }
-    if stage.chance(8) { plot.append((stage.below(200), { [self] in signOutElsewhere("a", keys) })) }
+    if stage.chance(11) { plot.append((stage.below(200), { [self] in signOut("a", keys) })) }
+    if stage.chance(4) { plot.append((stage.below(200), { [self] in signOutElsewhere("a", keys) })) }
     if stage.chance(20) {
       let key = stage.oneOf(keys)
       plot.append((stage.below(200), { [self] in remove(key) }))
@@ -207,7 +219,7 @@ final class Scene: @unchecked Sendable {
       do {
         try await stage.service.remove(stage.service.selection(for: request))
         removed[key] = (began, stage.instant)
-        log("\(key.account)\(key.path) is removed")
+        log("\(key.account)\(key.path) is removed, from \(began) to \(stage.instant)")
       } catch {
         log("the removal failed: \(error)")
       }
@@ -224,7 +236,7 @@ final class Scene: @unchecked Sendable {
   func beOvertaken() {
     guard stage.isAtCaller, overtakings < 2, stage.chance(30) else { return }
     overtakings += 1
-    if stage.chance(40), let next = plot.popLast() { next.act() }
+    if stage.chance(40) { actNext() }
     for _ in 0..<stage.below(stage.oneOf([20, 60, 300])) where stage.step() {}
     overtakings -= 1
   }
@@ -249,6 +261,12 @@ final class Scene: @unchecked Sendable {
   }
 
   func asked(_ asking: Asking) { askings.removeAll { $0 === asking } }
+
+  func heard(_ event: DataService.Event) {
+    guard case .followed = event.kind, let url = URL(string: event.url) else { return }
+    log("the exchange of \(url.path) follows another")
+    followed.insert(url.path)
+  }
 
   func confirm(_ body: String, at asked: Int64) { confirmed[body] = max(asked, confirmed[body] ?? 0) }
 
@@ -314,7 +332,7 @@ final class Scene: @unchecked Sendable {
       if row == nil, kept[key] != nil, !mayHaveGone.contains(key) { fail("what was kept is not stored") }
       guard let row else { continue }
       let body = Body(row.body.firstChunk)
-      log("stored in the end: \(body.text)")
+      log("stored in the end: \(body.text) of an exchange at \(row.started.nanoseconds)")
       if let kept = kept[key], row.started.nanoseconds < kept.started {
         fail("an older answer has replaced a newer one")
       }

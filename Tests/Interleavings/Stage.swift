@@ -26,10 +26,12 @@ final class Stage: @unchecked Sendable {
   /// The queues that a slow disk holds up, by their places among them.
   private(set) var held: Set<Int> = []
   private var events: [Event] = []
+  /// Whether nothing has happened since ``rest()`` that may give the queues something to do.
+  private var isAtRest = false
   private(set) var steps = 0
   var random = SeededGenerator(seed: 0)
   var scene: Scene? {
-    didSet { clock.scene = scene }
+    didSet { (clock.scene, isAtRest) = (scene, false) }
   }
 
   init() throws {
@@ -42,6 +44,7 @@ final class Stage: @unchecked Sendable {
     configuration.timekeeper = clock
     configuration.thread = thread
     configuration.random = { Double(clock.stage?.below(1_000) ?? 0) / 1_000 }
+    configuration.onEvent = { event in clock.scene?.heard(event) }
     configuration.store.now = { clock.wallMilliseconds }
     configuration.store.onWrite = { body in clock.scene?.handedOver(body) }
     configuration.store.busyTimeout = .seconds(60)
@@ -55,6 +58,7 @@ final class Stage: @unchecked Sendable {
 
   /// Closes the service, and looks at what it has left open.
   func close() throws -> Bool {
+    isAtRest = false
     Task(executorPreference: thread) { [service] in await service.close() }
     while step() {}
     for queue in queues { queue.resume() }
@@ -119,7 +123,10 @@ final class Stage: @unchecked Sendable {
   /// Holds one of the store's queues up for a time.
   func hold(_ queue: Int, for nanoseconds: Int64) {
     guard held.insert(queue).inserted else { return }
-    at(now + nanoseconds) { [unowned self] in held.remove(queue) }
+    at(now + nanoseconds) { [unowned self] in
+      held.remove(queue)
+      isAtRest = false
+    }
   }
 
   var queueCount: Int { queues.count }
@@ -129,10 +136,22 @@ final class Stage: @unchecked Sendable {
 
   /// Lets the store do what it was asked for.
   private func rest() {
-    let queues = self.queues.indices.filter { !held.contains($0) }.map { self.queues[$0] }
-    for queue in queues { queue.resume() }
-    for queue in queues { queue.sync(flags: .barrier) {} }
-    for queue in queues { queue.suspend() }
+    if isAtRest { return }
+    isAtRest = true
+    for place in queues.indices where !held.contains(place) {
+      let queue = queues[place]
+      queue.resume()
+      // The first alone is concurrent, and a barrier costs more.
+      if place == 0 { queue.sync(flags: .barrier) {} } else { queue.sync {} }
+      queue.suspend()
+    }
+  }
+
+  /// Lets a caller act between two steps, or in the middle of one.
+  func act(_ action: () -> Void) {
+    isAtRest = false
+    action()
+    isAtRest = false
   }
 
   /// Takes a step.
@@ -147,14 +166,14 @@ final class Stage: @unchecked Sendable {
     let all = (waiting.isEmpty ? 0 : 2) + (due.isEmpty ? 0 : 1)
     let callbacks = scene?.callbackQueues ?? []
     if !callbacks.isEmpty, chance(10) {
-      oneOf(callbacks).run()
+      act(oneOf(callbacks).run)
       return true
     }
     // A timer that fires although replies wait is what a slow store looks like.
     if all == 0 || chance(scene?.slowness ?? 0) {
       guard let next = events.indices.min(by: { events[$0].time < events[$1].time }) else {
         if all > 0 { return true }
-        for queue in callbacks { queue.run() }
+        act { for queue in callbacks { queue.run() } }
         return !thread.waitingForTesting.isEmpty || !events.isEmpty
       }
       clock.now = max(now, events[next].time)
@@ -167,7 +186,7 @@ final class Stage: @unchecked Sendable {
       let isOrdered = scene?.isOrdered ?? true
       let firstAction = waiting.firstIndex(of: true)
       let places = isOrdered ? [0] : waiting.indices.filter { !waiting[$0] || $0 == firstAction }
-      thread.runForTesting(at: oneOf(places))
+      act { thread.runForTesting(at: oneOf(places)) }
     } else {
       fire(oneOf(due))
     }
@@ -176,7 +195,8 @@ final class Stage: @unchecked Sendable {
 
   private func fire(_ index: Int) {
     let event = events.remove(at: index)
-    if let timer = event.timer { thread.runForTesting { timer.fire() } } else { event.action() }
+    guard let timer = event.timer else { return event.action() }
+    act { thread.runForTesting { timer.fire() } }
   }
 }
 

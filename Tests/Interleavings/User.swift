@@ -130,7 +130,9 @@ final class User: @unchecked Sendable {
       check(response)
     case .fresh(let response, _):
       terminal += 1
-      scene.log("\(number) gets fresh \(Body(response.value).text) \(response.kept)")
+      scene.log(
+        "\(number) gets fresh \(Body(response.value).text) \(response.kept), "
+          + "of an exchange at \(response.head.started?.nanoseconds ?? 0)")
       takeFresh(response)
     case .failure(let error, let lastKnown):
       terminal += 1
@@ -179,8 +181,8 @@ final class User: @unchecked Sendable {
     if terminal != 1, !isEnough { scene.fail("no terminal delivery") }
     if form == .streamed || form == .decoded, !hasEnded { scene.fail("the end was not called") }
     // One of the bodies that it refused was the answer's, the others a stored row's: not all of them are written.
-    // After a 304 the answer may be another exchange's.
-    if hasRefusedAnswer, scene.confirmedAt[key, default: 0] < beganAt {
+    // After a 304 the answer may be another exchange's, and where an exchange has waited for another's lease it is.
+    if hasRefusedAnswer, scene.confirmedAt[key, default: 0] < beganAt, !scene.followed.contains(key.path) {
       // What was asked for before it began may be another exchange's too, whose row it found.
       let written = refused.filter {
         scene.confirmed[$0] == nil && scene.writtenAt[$0, default: 0] > beganAt

@@ -5,24 +5,33 @@ extension ResponseStore {
   ///
   /// The empty name is the account of requests without credentials.
   package func accountID(named name: String) async throws(CacheStoreError) -> Int64 {
-    try await writer.perform { (connection) throws(CacheStoreError) in
-      // In a file that was removed, the identifier may be another account's or none.
-      if connection.isCurrent, let id = try self.accountID(named: name, connection) { return id }
-      return try connection.transaction { () throws(CacheStoreError) in
-        // Another process may have inserted it first.
-        if let id = try self.accountID(named: name, connection) { return id }
-        let statement = try connection.statement(.insertAccount)
-        statement.bind(1, name)
-        try statement.run()
-        let id = connection.lastInsertedRow
-        // The name was made with the key. Where the key cannot be read, no proof is stored.
-        if name.hasPrefix("auto:"), let key = try? DigestKey.load(nextTo: self.files.database) {
-          _ = try connection.first(
-            "INSERT OR IGNORE INTO digest_key (id, proof) VALUES (1, ?1)", [], [key.proof])
+    try await awaited { accountID(named: name, completion: $0) }
+  }
+
+  /// Makes the row as ``accountID(named:)`` does, before all that the store is asked for after this returns, and calls
+  /// `completion` on the store's queue.
+  package func accountID(
+    named name: String, completion: @escaping @Sendable (Result<Int64, CacheStoreError>) -> Void
+  ) {
+    writer.perform(
+      { (connection) throws(CacheStoreError) in
+        // In a file that was removed, the identifier may be another account's or none.
+        if connection.isCurrent, let id = try self.accountID(named: name, connection) { return id }
+        return try connection.transaction { () throws(CacheStoreError) in
+          // Another process may have inserted it first.
+          if let id = try self.accountID(named: name, connection) { return id }
+          let statement = try connection.statement(.insertAccount)
+          statement.bind(1, name)
+          try statement.run()
+          let id = connection.lastInsertedRow
+          // The name was made with the key. Where the key cannot be read, no proof is stored.
+          if name.hasPrefix("auto:"), let key = try? DigestKey.load(nextTo: self.files.database) {
+            _ = try connection.first(
+              "INSERT OR IGNORE INTO digest_key (id, proof) VALUES (1, ?1)", [], [key.proof])
+          }
+          return id
         }
-        return id
-      }
-    }
+      }, completion: completion)
   }
 
   /// The account's row, if there is one; makes neither a row nor a store.

@@ -29,11 +29,13 @@ final class Load<Value: Sendable>: AnyLoad, @unchecked Sendable {
     let receivedAt: Int64
     let value: Result<Value, DataServiceError>
 
-    /// Whether it was made of that answer, and not of an earlier attempt's.
+    /// Whether it was made of that answer, and not of an earlier attempt's, nor of what a 304 confirmed in place of which
+    /// another exchange's row is the answer.
     func isOf(_ answer: Answer) -> Bool {
-      (status, requestedAt, receivedAt) == (
-        answer.head.status, answer.head.requestedAt, answer.head.receivedAt
-      )
+      !answer.isAnothers
+        && (status, requestedAt, receivedAt) == (
+          answer.head.status, answer.head.requestedAt, answer.head.receivedAt
+        )
     }
   }
 

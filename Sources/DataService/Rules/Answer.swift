@@ -39,6 +39,8 @@ struct Answer: Sendable {
   /// The responder under the name that pauses use; empty where another exchange made the answer.
   var responder = ""
   var body: DeliveredBody
+  /// Whether it is the row of another exchange, of which the loads' decoders have made nothing.
+  var isAnothers = false
   /// Whether a 304 confirmed the stored body.
   var wasValidated = false
   var kept: DataService.Kept
@@ -74,7 +76,7 @@ package struct AnswerPath: Sendable {
 extension Answer {
   /// The answer made from a row that another exchange has just written.
   init(row: StoredResponse, comparedWith previous: StoredResponse?) {
-    self.init(head: row.head, body: DeliveredBody(row.body), kept: .yes)
+    self.init(head: row.head, body: DeliveredBody(row.body), isAnothers: true, kept: .yes)
     if let previous {
       comparison = (
         previous.body, previous.changedAt == row.changedAt && previous.body.length == row.body.length

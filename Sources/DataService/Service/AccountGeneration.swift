@@ -4,7 +4,8 @@ internal import Synchronization
 /// The row id that the account had when an exchange, or a live sequence, began.
 ///
 /// If the exchange's lookup found no account row, the row is created while the exchange runs. The exchange therefore cannot
-/// write past a sign-out of its account: any sign-out comes after the row in the store's queue.
+/// write past a sign-out of its account, nor past a removal: whatever comes after the first request comes after the row in
+/// the store's queue.
 final class AccountGeneration: Sendable {
   private let account: String
   private let door: StoreDoor
@@ -28,10 +29,15 @@ final class AccountGeneration: Sendable {
     return id == 0 ? nil : id
   }
 
-  /// Starts creating the row if its id is unknown.
+  /// Starts creating the row if its id is unknown: the store has been asked when this returns.
   func begin(on thread: NetworkThread) {
     guard known == nil, !isBeingMade.exchange(true, ordering: .relaxed) else { return }
-    _ = Task(executorPreference: thread) { self.made?.set(await self.make()) }
+    door.store.accountID(named: account) { result in
+      thread.perform {
+        if case .success(let id) = result { self.current.store(id, ordering: .relaxed) }
+        self.made?.set(result)
+      }
+    }
   }
 
   /// Looks the id up, and makes no row where there is none.

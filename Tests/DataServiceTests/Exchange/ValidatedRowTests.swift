@@ -129,6 +129,27 @@ import Testing
     await fixture.service.close()
   }
 
+  @Test func `a decoder that has looked at what was confirmed looks at the newer row too`() async throws {
+    // Both are of the same millisecond.
+    let (happening, clock) = (Happening(), VirtualClock())
+    let fixture = try ServiceFixture(transport: transport(happening), timekeeper: clock)
+    let newest = ScriptedTransport { _, _ in .answer("newest", ["ETag": "\"9\""]) }
+    let other = try ServiceFixture(store: fixture.store, transport: newest, timekeeper: clock)
+    let url = try #require(URL(string: Self.url))
+    _ = await fixture.outline(url)
+    happening.set { _ = await other.outline(url, policy: .freshOnly, configure: apart) }
+    var outlines: [String] = []
+    let request = fixture.request(url)
+    for await delivery in fixture.service.deliveries(for: request, policy: .storedThenFresh, decode: \.value)
+    {
+      outlines.append(delivery.outline)
+      #expect(delivery.fresh.map { $0.head.fields["ETag"] == "\"9\"" } ?? true)
+    }
+    #expect(outlines == ["stored(body 1)", "fresh(newest, changed)"])
+    await other.service.close()
+    await fixture.service.close()
+  }
+
   @Test func `what a load wants of the newer row, and does not get, is told`() async throws {
     let happening = Happening()
     let fixture = try ServiceFixture(transport: transport(happening))

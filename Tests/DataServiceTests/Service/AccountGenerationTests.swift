@@ -75,6 +75,22 @@ import TestTurns
     await fixture.service.close()
   }
 
+  @Test func `the row comes before all that the store is asked for next`() async throws {
+    let fixture = try ServiceFixture(
+      transport: ScriptedTransport { _, _ in .answer("body") }, timekeeper: VirtualClock())
+    let generation = AccountGeneration(known: nil, account: "ci", door: fixture.service.core.door)
+    let thread = NetworkThread.drivenForTesting()
+    generation.begin(on: thread)
+    // A removal names the accounts that are there.
+    _ = try await fixture.service.store.accountID(named: "")
+    #expect(try fixture.store.value("SELECT count(*) FROM account WHERE name = 'ci'") == 1)
+    #expect(generation.hasBegun && generation.known == nil)
+    while !thread.waitingForTesting.isEmpty { thread.runForTesting(at: 0) }
+    let stored = try await fixture.service.store.accountID(named: "ci")
+    #expect(generation.known == stored)
+    await fixture.service.close()
+  }
+
   @Test func `the id of the store that replaced a removed one counts from then on`() async throws {
     let fixture = try ServiceFixture(
       transport: ScriptedTransport { _, _ in .answer("body") }, timekeeper: VirtualClock())
