@@ -144,6 +144,8 @@ final class LiveFeed<Value: Sendable>: Sendable {
         }
         loaded(delivery)
       }
+      // The account's row may be this load's.
+      if !generation.hasBegun { await generation.learnInTime() }
       failures = isOffline && source.refetch.contains(.onReconnect) ? failures + 1 : 0
       reason = await nextReason(failures: failures)
       // Another process may have signed the account out just now.

@@ -95,8 +95,9 @@ struct Attempts {
       exchange.owed = (pause(asked), outcome.answer.responder)
     }
     if case .failure(let error) = result { exchange.trouble = error }
-    core.trace("retrying in \(delay.clampedNanoseconds / 1_000_000) ms after \(result.reason)")
-    exchange.tell(.retrying(after: delay, because: result.kind, status: result.status))
+    exchange.tell(
+      .retrying(after: delay, because: result.kind, status: result.status),
+      trace: "retrying in \(delay.clampedNanoseconds / 1_000_000) ms after \(result.reason)")
     if let status = result.status { core.configuration.onWait?(prepared.shownURL, delay, status) }
     do {
       try await core.timekeeper.sleep(for: delay)

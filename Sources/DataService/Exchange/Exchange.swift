@@ -88,8 +88,11 @@ final class Exchange: @unchecked Sendable {
     url == prepared.url ? prepared.shownURL : core.redacted(url)
   }
 
-  /// Reports an event. Where `onEvent` is not set, the event is not even made.
-  func tell(_ kind: @autoclosure () -> DataService.Event.Kind) {
+  /// Says what happens, to the trace and to `onEvent`; where one of them is not set, nothing is made for it.
+  func tell(
+    _ kind: @autoclosure () -> DataService.Event.Kind, trace line: @autoclosure () -> String? = nil
+  ) {
+    if core.configuration.onTrace != nil, let line = line() { core.trace(line) }
     guard let onEvent = core.configuration.onEvent else { return }
     onEvent(
       DataService.Event(

@@ -76,7 +76,7 @@ struct ExchangeRun {
       // The account may have been signed out while this exchange waited.
       try await exchange.generation.checkSignOut()
       core.noteFollowing()
-      exchange.tell(.followed)
+      exchange.tell(.followed, trace: "done: another process has refreshed the entry")
       return CompletedExchange(answer: answer)
     case .lead(let lease, let isAtOnce):
       exchange.hold(lease)

@@ -200,7 +200,6 @@ struct Leasing {
   ) async throws(CacheStoreError) -> Answer? {
     guard let row = try await stored() ?? nil, isAnswer(row, since: before), exchange.isFreshEnough(row)
     else { return nil }
-    exchange.core.trace("done: another process has refreshed the entry")
     exchange.closeToNewLoads()
     await exchange.mark(row)
     let plan = exchange.plan

@@ -266,7 +266,6 @@ final class Load<Value: Sendable>: AnyLoad, @unchecked Sendable {
       if event == .storeIsTooLate, !effects.isEmpty {
         core.trace("going on without the store: it has been waited for 250 ms")
       }
-      count(effects)
       for effect in effects {
         switch effect {
         case .startExchange: if isHandedOver { startExchange() } else { isExchangeDue = true }
@@ -322,37 +321,36 @@ final class Load<Value: Sendable>: AnyLoad, @unchecked Sendable {
     port.deliver(.failure(error, lastKnown: lastKnown))
   }
 
-  /// Reports a delivery to `onEvent`, before it is made.
-  private func tell(_ delivered: @autoclosure () -> DataService.Event.Delivered) {
+  /// Says what is about to be delivered, for `onEvent` and the store's counts.
+  private func tell(_ delivered: DataService.Event.Delivered) {
+    if !prepared.isPassThrough { count(delivered) }
     core.configuration.onEvent?(
       DataService.Event(
         exchange: nil, method: prepared.request.method, url: prepared.shownURL, elapsed: plan.elapsed,
-        kind: .delivered(delivered())))
+        kind: .delivered(delivered)))
   }
 
-  /// Adds the effects' deliveries to the store's counts, in memory, before they are made.
-  private func count(_ effects: [LoadMachine.Effect]) {
-    guard !prepared.isPassThrough else { return }
+  /// Adds it to the store's counts, in memory.
+  private func count(_ delivered: DataService.Event.Delivered) {
     var count = UsageCount()
-    for effect in effects {
-      switch effect {
-      case .deliverStored:
-        count.stored += 1
-        count.savedMilliseconds += row?.value.exchangeMilliseconds ?? 0
-        // The machine decides, since it depends on the threads whether the exchange has been made by now.
-        if !machine.wantsExchange { count.savedBytes += row?.value.body.length ?? 0 }
-      case .deliverFresh:
-        if case .success((let response, _)) = result, response.wasValidated {
-          count.unchanged += 1
-          count.savedBytes += row?.value.body.length ?? 0
-        } else {
-          count.fresh += 1
-        }
-      case .deliverFailure, .deliverDeadline: count.failed += 1
-      default: break
+    switch delivered {
+    case .stored:
+      count.stored = 1
+      count.savedMilliseconds = row?.value.exchangeMilliseconds ?? 0
+      // The machine decides, since it depends on the threads whether the exchange has been made by now.
+      if !machine.wantsExchange { count.savedBytes = row?.value.body.length ?? 0 }
+    case .fresh:
+      if case .success((let response, _)) = result, response.wasValidated {
+        count.unchanged = 1
+        count.savedBytes = row?.value.body.length ?? 0
+      } else {
+        count.fresh = 1
       }
+    case .failure:
+      // That nothing is stored is no failure of a load that asks nobody.
+      guard !plan.asksNobody else { return }
+      count.failed = 1
     }
-    guard count != UsageCount() else { return }
     if let accountID = accountID ?? exchange?.accountID {
       core.store.count(accountID: accountID, host: prepared.countedHost, count)
     } else {
