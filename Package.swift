@@ -23,6 +23,13 @@ let tier: [Target.Dependency] = isPortable ? [] : ["RedisTier"]
 /// What is built on the service uses these, and most tests more.
 let service = platform + ["CacheStore", "DataService"]
 let testing = service + ["DataServiceTesting", "FixtureServer", "TestSupport", "TestTurns"]
+/// Why the store reads file times and free space, for Apple's systems.
+let manifest = "PrivacyInfo.xcprivacy"
+#if os(Linux)
+  let (manifestResource, withoutManifest): ([Resource], [String]) = ([], [manifest])
+#else
+  let (manifestResource, withoutManifest): ([Resource], [String]) = ([.copy(manifest)], [])
+#endif
 /// Checked copies in the C library, which need an optimiser.
 let fortified = CSetting.define(
   "_FORTIFY_SOURCE", to: "2", .when(platforms: [.linux], configuration: .release))
@@ -58,7 +65,7 @@ let package = Package(
       name: "CacheStore",
       dependencies: platform + linux
         + ["CSQLite", .target(name: "CSodium", condition: .when(platforms: [.linux])), "CXXHash"],
-      resources: [.embedInCode("schema.sql")]),
+      exclude: withoutManifest, resources: [.embedInCode("schema.sql")] + manifestResource),
     .target(
       name: "DataService", dependencies: platform + linux + curl + ["CacheStore"],
       exclude: ["URLSessionTransport" + (isPortable ? "/Exports.swift" : "")]),
@@ -112,6 +119,11 @@ let package = Package(
     .testTarget(name: "FixtureServerTests", dependencies: testing),
     .testTarget(name: "RedisTierTests", dependencies: testing + curl + ["CSodium", "RedisTier"]),
     .testTarget(name: "LaunchTests", dependencies: testing + ["Launch", "LaunchDemo", "NewsReader"]),
+    // An application's module, as new projects set it up.
+    .testTarget(
+      name: "MainActorTests",
+      dependencies: ["DataService", "DataServiceTesting", "PlatformFoundation", "TestTurns"],
+      swiftSettings: [.defaultIsolation(MainActor.self)]),
     .testTarget(
       name: "cachefetchTests",
       dependencies: testing + tier + ["cachefetch", "DemoOrigin", "Launch", "StoreDriver"],
@@ -140,7 +152,7 @@ for target in package.targets where target.type != .system && !target.isExample 
   let features = [
     "ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility", "NonisolatedNonsendingByDefault",
   ]
-  target.swiftSettings = features.map { .enableUpcomingFeature($0) }
+  target.swiftSettings = (target.swiftSettings ?? []) + features.map { .enableUpcomingFeature($0) }
   if isPortable { target.swiftSettings?.append(.define("PORTABLE")) }
 }
 extension Target { var isExample: Bool { path?.hasPrefix("Examples/") == true } }

@@ -12,6 +12,11 @@ package enum BackgroundThread {
     precondition(code == 0, "pthread_create: \(String(cString: strerror(code)))")
   }
 
+  fileprivate static func run(_ work: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    Unmanaged<Work>.fromOpaque(work).takeRetainedValue().body()
+    return nil
+  }
+
   private static func create(_ work: UnsafeMutableRawPointer) -> Int32 {
     var attributes = pthread_attr_t()
     pthread_attr_init(&attributes)
@@ -28,8 +33,14 @@ package enum BackgroundThread {
   }
 }
 
-/// A global function and not a closure: the 6.3.1 compiler crashes on the closure's isolation check.
-private func runWork(_ work: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  if let work { Unmanaged<BackgroundThread.Work>.fromOpaque(work).takeRetainedValue().body() }
-  return nil
-}
+// Global functions and not closures: the 6.3.1 compiler crashes on the closure's isolation check. Darwin's C has another
+// type for them than Linux's.
+#if canImport(Darwin)
+  private func runWork(_ work: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    BackgroundThread.run(work)
+  }
+#else
+  private func runWork(_ work: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    work.flatMap(BackgroundThread.run)
+  }
+#endif

@@ -290,6 +290,7 @@ final class Load<Value: Sendable>: AnyLoad, @unchecked Sendable {
   }
 
   private func deliver(_ effect: LoadMachine.Effect) {
+    count(effect)
     switch effect {
     case .deliverStored:
       guard let stored else { return }
@@ -321,35 +322,33 @@ final class Load<Value: Sendable>: AnyLoad, @unchecked Sendable {
     port.deliver(.failure(error, lastKnown: lastKnown))
   }
 
-  /// Says what is about to be delivered, for `onEvent` and the store's counts.
-  private func tell(_ delivered: DataService.Event.Delivered) {
-    if !prepared.isPassThrough { count(delivered) }
+  /// Reports a delivery to `onEvent`, before it is made.
+  private func tell(_ delivered: @autoclosure () -> DataService.Event.Delivered) {
     core.configuration.onEvent?(
       DataService.Event(
         exchange: nil, method: prepared.request.method, url: prepared.shownURL, elapsed: plan.elapsed,
-        kind: .delivered(delivered)))
+        kind: .delivered(delivered())))
   }
 
-  /// Adds it to the store's counts, in memory.
-  private func count(_ delivered: DataService.Event.Delivered) {
+  /// Adds a delivery to the store's counts, in memory.
+  private func count(_ effect: LoadMachine.Effect) {
+    guard !prepared.isPassThrough else { return }
     var count = UsageCount()
-    switch delivered {
-    case .stored:
+    switch effect {
+    case .deliverStored:
       count.stored = 1
       count.savedMilliseconds = row?.value.exchangeMilliseconds ?? 0
       // The machine decides, since it depends on the threads whether the exchange has been made by now.
       if !machine.wantsExchange { count.savedBytes = row?.value.body.length ?? 0 }
-    case .fresh:
+    case .deliverFresh:
       if case .success((let response, _)) = result, response.wasValidated {
         count.unchanged = 1
         count.savedBytes = row?.value.body.length ?? 0
       } else {
         count.fresh = 1
       }
-    case .failure:
-      // That nothing is stored is no failure of a load that asks nobody.
-      guard !plan.asksNobody else { return }
-      count.failed = 1
+    case .deliverFailure, .deliverDeadline: count.failed = 1
+    default: return
     }
     if let accountID = accountID ?? exchange?.accountID {
       core.store.count(accountID: accountID, host: prepared.countedHost, count)
