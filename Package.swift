@@ -123,7 +123,7 @@ let package = Package(
     .testTarget(
       name: "MainActorTests",
       dependencies: ["DataService", "DataServiceTesting", "PlatformFoundation", "TestTurns"],
-      swiftSettings: [.defaultIsolation(MainActor.self)]),
+      swiftSettings: [.defaultIsolation(MainActor.self), .enableUpcomingFeature("InferIsolatedConformances")]),
     .testTarget(
       name: "cachefetchTests",
       dependencies: testing + tier + ["cachefetch", "DemoOrigin", "Launch", "StoreDriver"],

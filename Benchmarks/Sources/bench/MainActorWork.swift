@@ -61,7 +61,7 @@ import Launch
         })
     }
     let run = service.preload(PreloadPlan(steps))
-    var outcome: LaunchOutcome?
+    var outcome: PreloadOutcome?
     for await event in run.events {
       if case .outcome(let last) = event { outcome = last }
     }

@@ -80,7 +80,7 @@ extension DataService {
   /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
   ///   `closed` after ``close()``.
   @concurrent @discardableResult public func untag(
-    _ selection: EntrySelection, _ tag: String
+    _ selection: EntrySelection, tag: String
   ) async throws(DataServiceError) -> Int {
     try await storeOperation { (store) throws(CacheStoreError) in try await store.untag(selection, tag) }
   }

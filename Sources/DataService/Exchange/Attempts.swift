@@ -65,7 +65,7 @@ struct Attempts {
       return false
     }
     let isOfAnswer = error.kind == .protocol || error.kind == .tooLarge
-    return error.kind == .disconnected || error.kind == .truncated || error.kind.name.hasPrefix("timeout(")
+    return error.kind == .disconnected || error.kind == .truncated || error.isTimeout
       || isOfAnswer && exchange.hasBeenAnswered
   }
 

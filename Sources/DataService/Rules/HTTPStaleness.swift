@@ -14,7 +14,7 @@ package enum HTTPStaleness {
   /// or is paused. Cancellation by the caller and wrong answers of the origin do not count.
   package static func isUnheard(_ kind: DataServiceError.Kind) -> Bool {
     kind.isConnectivity || [.proxy, .truncated, .paused, .libraryMissing].contains(kind)
-      || kind.name.hasPrefix("timeout(") || kind.name.hasPrefix("tls(")
+      || kind.isTimeout || kind.isTLS
   }
 
   /// How long a response has been stale, in milliseconds; zero or negative while it is fresh.

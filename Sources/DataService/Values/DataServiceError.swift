@@ -101,10 +101,12 @@ extension DataServiceError {
   public var isCancelled: Bool { kind == .cancelled }
   /// Whether there is no network, as far as can be told.
   public var isOffline: Bool { kind == .offline }
+  /// Whether something took too long, whichever part of the exchange it was.
+  public var isTimeout: Bool { kind.isTimeout }
   /// Whether the same request may succeed later without anyone's action: the network, or the origin's own trouble.
   public var isRetryable: Bool {
     if kind == .status { return status.map(Self.isPassing) ?? true }
-    return kind.isConnectivity || kind.name.hasPrefix("timeout(")
+    return kind.isConnectivity || kind.isTimeout
       || [.proxy, .truncated, .paused].contains(kind)
   }
 }
@@ -124,6 +126,15 @@ extension DataServiceError {
   static var cancelledTask: DataServiceError {
     DataServiceError(.cancelled, "the task was cancelled", underlying: CancellationError())
   }
+}
+
+extension DataServiceError.Kind: CustomStringConvertible {
+  /// The name.
+  public var description: String { name }
+  /// Whether it is a time limit's, of whichever part of an exchange.
+  public var isTimeout: Bool { name.hasPrefix("timeout(") }
+  /// Whether it is TLS's, for whatever reason.
+  public var isTLS: Bool { name.hasPrefix("tls(") }
 }
 
 extension DataServiceError.Kind {

@@ -111,6 +111,25 @@ public struct FetchPolicy: Sendable, Hashable {
   }
 }
 
+extension FetchPolicy: CustomStringConvertible {
+  /// As a program writes it: `storedThenFresh(ifOlderThan: 60.0 seconds)`.
+  public var description: String {
+    switch kind {
+    case .storedThenFresh(nil): "storedThenFresh"
+    case .storedThenFresh(let age?): "storedThenFresh(ifOlderThan: \(age))"
+    case .storedOnly: "storedOnly"
+    case .freshOnly: "freshOnly"
+    case .freshElseStored(_, endsAnyway: false): "freshElseStored()"
+    case .freshElseStored(let deadline, endsAnyway: true):
+      "freshElseStored(within: \(deadline.map { "\($0)" } ?? "nil"))"
+    case .storedElseFresh(let maxAge, nil): "storedElseFresh(maxAge: \(maxAge))"
+    case .storedElseFresh(let maxAge, let deadline?):
+      "storedElseFresh(maxAge: \(maxAge), within: \(deadline))"
+    case .http: "http"
+    }
+  }
+}
+
 extension DataService {
   /// When the origin is asked again while a live sequence is read, besides ``Live/refetch()``.
   public enum Refetch: Sendable, Hashable {

@@ -52,6 +52,11 @@ extension DataService {
   }
 }
 
+extension DataService.KeptReason: CustomStringConvertible {
+  /// The name.
+  public var description: String { name }
+}
+
 extension DataService.KeptReason {
   /// Whether the store failed, in contrast to a rule that forbids storing the response.
   package var isOfStore: Bool { [.busy, .full, .readOnly, .corrupt, .unusable].contains(self) }

@@ -12,7 +12,7 @@ struct FlowMachine: Sendable {
     case progress(run: Int, PreloadProgress)
     case prompt(run: Int, FailurePrompt)
     /// A preload has ended; `blocked` is the reason to block the program, if its data gives one.
-    case outcome(run: Int, LaunchOutcome, blocked: String?)
+    case outcome(run: Int, PreloadOutcome, blocked: String?)
     case answered(FailurePrompt.Choice)
     case blocked(String)
     case unblocked
@@ -124,7 +124,7 @@ struct FlowMachine: Sendable {
     return isCancellable ? [.cancelPreload] : []
   }
 
-  private mutating func arrive(_ outcome: LaunchOutcome, blocked: String?) -> [Effect] {
+  private mutating func arrive(_ outcome: PreloadOutcome, blocked: String?) -> [Effect] {
     if let blocked {
       blockedBecause = blocked
       show(.blocked(blocked))
@@ -174,14 +174,14 @@ public enum LaunchRoot: Sendable, Hashable {
   /// A sign-in is needed.
   case login(LoginReason)
   /// The first screen, with everything to build it from.
-  case main(LaunchOutcome)
+  case main(PreloadOutcome)
   /// The launch lacks something it needs; answered with ``LaunchFlow/answer(_:)``.
   case failed(FailurePrompt)
 }
 
-extension LaunchOutcome: Hashable {
+extension PreloadOutcome: Hashable {
   /// Two outcomes are equal when they come from the same run.
-  public static func == (left: LaunchOutcome, right: LaunchOutcome) -> Bool { left.run == right.run }
+  public static func == (left: PreloadOutcome, right: PreloadOutcome) -> Bool { left.run == right.run }
   /// Tells one run's outcome from another's.
   public func hash(into hasher: inout Hasher) { hasher.combine(run) }
 }

@@ -34,7 +34,7 @@ public final class LaunchFlow: Sendable {
   private let session: Session?
   private let clock: LaunchClock
   private let makePlan: @Sendable (_ account: String?) -> PreloadPlan
-  private let block: @Sendable (LaunchOutcome) -> String?
+  private let block: @Sendable (PreloadOutcome) -> String?
   private let state = GuardedWork(State())
 
   /// Makes a flow; nothing happens before ``start()``.
@@ -48,7 +48,7 @@ public final class LaunchFlow: Sendable {
   ///     ``answer(_:)``; if it does not, the flow shows an incomplete outcome as a prompt.
   public init(
     service: DataService, session: Session? = nil, clock: LaunchClock = .continuous,
-    block: @escaping @Sendable (LaunchOutcome) -> String? = { _ in nil },
+    block: @escaping @Sendable (PreloadOutcome) -> String? = { _ in nil },
     plan: @escaping @Sendable (_ account: String?) -> PreloadPlan
   ) {
     source = session ?? service

@@ -5,11 +5,11 @@ public enum PreloadEvent: Sendable {
   /// The run's progress. A slow reader gets only the newest of several in a row.
   case progress(PreloadProgress)
   /// A step is fresh or has failed, with its result; told again when it is tried again, or its account is signed out.
-  case step(LaunchOutcome.Step)
+  case step(PreloadOutcome.Step)
   /// The run waits for an answer.
   case prompt(FailurePrompt)
   /// The run has ended for its caller; loads may continue into the store.
-  case outcome(LaunchOutcome)
+  case outcome(PreloadOutcome)
 }
 
 /// The progress of a launch, for a progress bar and the line below it.

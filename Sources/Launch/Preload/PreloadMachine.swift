@@ -32,7 +32,7 @@ struct PreloadMachine: Sendable {
     case disarmDeadline
     case tell(Int)
     case ask(FailurePrompt)
-    case finish(LaunchOutcome.Verdict)
+    case finish(PreloadOutcome.Verdict)
     /// Cancel the loads under way.
     case stopRest
   }
@@ -228,7 +228,7 @@ struct PreloadMachine: Sendable {
     }
   }
 
-  private mutating func finish(_ verdict: LaunchOutcome.Verdict) -> [Effect] {
+  private mutating func finish(_ verdict: PreloadOutcome.Verdict) -> [Effect] {
     phase = .over
     let hasFailed = plan.onFailure == .fail && verdict != .ready
     let goesOn = plan.finishesIntoStore && verdict != .quit && !hasFailed

@@ -241,16 +241,16 @@ public final class PreloadRun: Sendable {
     state.reports[index].error = error
   }
 
-  private func step(_ index: Int, _ state: State) -> LaunchOutcome.Step {
+  private func step(_ index: Int, _ state: State) -> PreloadOutcome.Step {
     let step = state.machine.steps[index]
     let report = state.reports[index]
-    return LaunchOutcome.Step(
+    return PreloadOutcome.Step(
       name: step.name, state: step.state, isCritical: step.isCritical, change: report.change,
       kept: report.kept, error: report.error, elapsed: report.elapsed, bytes: report.bytes)
   }
 
-  private func outcome(_ verdict: LaunchOutcome.Verdict, _ state: State) -> LaunchOutcome {
-    LaunchOutcome(
+  private func outcome(_ verdict: PreloadOutcome.Verdict, _ state: State) -> PreloadOutcome {
+    PreloadOutcome(
       verdict: verdict, steps: state.machine.steps.indices.map { step($0, state) },
       elapsed: state.now - state.beganAt, run: number, responses: state.responses)
   }
@@ -287,7 +287,7 @@ extension DataService {
 
 extension PreloadRun {
   /// Waits for the run's outcome. For a plan that asks, read ``events`` instead: this method answers no prompts.
-  public func outcome() async -> LaunchOutcome? {
+  public func outcome() async -> PreloadOutcome? {
     for await event in events {
       if case .outcome(let outcome) = event { return outcome }
     }

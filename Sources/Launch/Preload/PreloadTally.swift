@@ -69,5 +69,5 @@ struct PreloadStepState: Sendable {
 
   var hasFailed: Bool { reason != nil }
   var hasAnything: Bool { hasStored || isFresh }
-  var state: LaunchOutcome.Step.State { isFresh ? .fresh : hasStored ? .stored : .missing }
+  var state: PreloadOutcome.Step.State { isFresh ? .fresh : hasStored ? .stored : .missing }
 }

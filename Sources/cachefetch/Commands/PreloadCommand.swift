@@ -73,7 +73,7 @@ struct PreloadCommand {
 
   private func follow(
     _ preload: PreloadRun, _ mailbox: Mailbox<PreloadEvent>
-  ) throws(OutputError) -> LaunchOutcome {
+  ) throws(OutputError) -> PreloadOutcome {
     while true {
       guard let event = mailbox.wait() else {
         nameRest(preload, mailbox)
@@ -126,7 +126,7 @@ struct PreloadCommand {
   }
 
   /// The first of 74, 4, 22, 3, 0 that applies, whatever the failure rule.
-  private func status(of outcome: LaunchOutcome, _ found: Set<String>) -> ExitStatus {
+  private func status(of outcome: PreloadOutcome, _ found: Set<String>) -> ExitStatus {
     .combined(
       outcome.steps.map {
         Self.status(of: $0, found: found, failsOnStatus: failsOnStatus, isStaleFine: isStaleFine)
@@ -134,7 +134,7 @@ struct PreloadCommand {
   }
 
   static func status(
-    of step: LaunchOutcome.Step, found: Set<String> = [], failsOnStatus: Bool, isStaleFine: Bool = false
+    of step: PreloadOutcome.Step, found: Set<String> = [], failsOnStatus: Bool, isStaleFine: Bool = false
   ) -> ExitStatus {
     if case .no(let reason)? = step.kept, reason.isOfStore { return .inputOutput }
     switch step.state(found: found) {
@@ -164,26 +164,26 @@ private struct PreloadRemains {
 
   /// The names of those that are stored.
   /// - Parameter marks: Whether they get the pin and the tags that the run was to give them; not after a signal.
-  func found(of outcome: LaunchOutcome, marks: Bool) -> Set<String> {
+  func found(of outcome: PreloadOutcome, marks: Bool) -> Set<String> {
     stored(of: outcome.steps.filter { $0.state != .fresh && $0.error == nil }, marks: marks) ?? []
   }
 
   /// The names of those that the run has stored, and that are no longer there.
-  func evicted(of outcome: LaunchOutcome) -> Set<String> {
+  func evicted(of outcome: PreloadOutcome) -> Set<String> {
     service.store.hasEvicted ? gone(of: outcome.steps.filter { $0.kept == .yes }) : []
   }
 
   /// The names of those that a removal came before, so that the store has neither this response nor another.
-  func removed(of outcome: LaunchOutcome) -> Set<String> {
+  func removed(of outcome: PreloadOutcome) -> Set<String> {
     gone(of: outcome.steps.filter { $0.kept == .no(.superseded) })
   }
 
-  private func gone(of steps: [LaunchOutcome.Step]) -> Set<String> {
+  private func gone(of steps: [PreloadOutcome.Step]) -> Set<String> {
     let names = Set(steps.map(\.name))
     return names.subtracting(stored(of: steps, marks: false) ?? names)
   }
 
-  private func stored(of steps: [LaunchOutcome.Step], marks: Bool) -> Set<String>? {
+  private func stored(of steps: [PreloadOutcome.Step], marks: Bool) -> Set<String>? {
     let requests = Dictionary(uniqueKeysWithValues: plan.steps.map { ($0.name, $0.request) })
     let left = steps.compactMap { step in requests[step.name].map { (step.name, $0) } }
     guard !left.isEmpty else { return [] }

@@ -114,7 +114,7 @@ extension StoreCommands {
         let entries = try await self.entries(tagged)
         isNone = isNone && entries.isEmpty
         taken += try await tagged.inBatches(entries) { (some) throws(DataServiceError) in
-          try await service.untag(some, tag)
+          try await service.untag(some, tag: tag)
         }
       }
       return (pins, taken, isNone)

@@ -45,7 +45,7 @@ final class PreloadReport {
   func clear() { diagnostics.status.clear() }
 
   /// Reports the result of a step.
-  func show(_ step: LaunchOutcome.Step) throws(OutputError) {
+  func show(_ step: PreloadOutcome.Step) throws(OutputError) {
     // A failure that is tried again anyway is named at the end, with what has become of it.
     if case .retry = plan.onFailure, step.error != nil { return }
     said.insert(step.name)
@@ -59,7 +59,7 @@ final class PreloadReport {
   ///   - found: The names of those that the store has though the run did not come to them.
   ///   - evicted: The names of those that the run has stored, and removed again to make room.
   func sumUp(
-    _ outcome: LaunchOutcome, found: Set<String> = [], evicted: Set<String> = []
+    _ outcome: PreloadOutcome, found: Set<String> = [], evicted: Set<String> = []
   ) throws(OutputError) {
     clear()
     for step in outcome.steps {
@@ -80,20 +80,20 @@ final class PreloadReport {
   }
 
   /// The summary, with what to do where nothing could be kept.
-  private func summary(_ outcome: LaunchOutcome, _ found: Set<String>) -> String {
+  private func summary(_ outcome: PreloadOutcome, _ found: Set<String>) -> String {
     let isReadOnly = outcome.steps.contains { $0.kept == .no(.readOnly) }
     return diagnostics.advised(StepLine.summary(outcome, found: found), isReadOnly ? .writableStore : nil)
   }
 
   private func write(
-    _ step: LaunchOutcome.Step, _ error: DataServiceError?, found: Set<String> = []
+    _ step: PreloadOutcome.Step, _ error: DataServiceError?, found: Set<String> = []
   ) throws(OutputError) {
     written.insert(step.name)
     clear()
     try output.write(StepLine.json(step, error, found: found, url: url(of: step)))
   }
 
-  private func say(_ step: LaunchOutcome.Step, _ error: DataServiceError?) {
+  private func say(_ step: PreloadOutcome.Step, _ error: DataServiceError?) {
     guard diagnostics.saysFailures else { return }
     let url = url(of: step)
     if let error {
@@ -107,10 +107,10 @@ final class PreloadReport {
     }
   }
 
-  private func url(of step: LaunchOutcome.Step) -> String { Shown.url(urls[step.name] ?? step.name) }
+  private func url(of step: PreloadOutcome.Step) -> String { Shown.url(urls[step.name] ?? step.name) }
 
   /// Why a request has no fresh response although it did not fail.
-  private func ending(_ outcome: LaunchOutcome) -> DataServiceError {
+  private func ending(_ outcome: PreloadOutcome) -> DataServiceError {
     if outcome.verdict == .quit {
       return DataServiceError(.cancelled, "was left, since the run was ended")
     }
@@ -123,7 +123,7 @@ final class PreloadReport {
   }
 }
 
-extension LaunchOutcome.Step {
+extension PreloadOutcome.Step {
   /// Which response there is for it, where the store has those of these names.
   func state(found: Set<String>) -> State { state == .missing && found.contains(name) ? .stored : state }
 
@@ -134,7 +134,7 @@ extension LaunchOutcome.Step {
 /// Steps in words and in JSON.
 enum StepLine {
   /// `fresh, changed, 10.2 kB, 34 ms: URL`.
-  static func text(_ step: LaunchOutcome.Step, url: String) -> String {
+  static func text(_ step: PreloadOutcome.Step, url: String) -> String {
     var parts = [isYoung(step) ? "stored" : step.state.rawValue]
     if let change = step.change { parts.append(change.rawValue) }
     if let bytes = step.bytes { parts.append(Words.size(bytes)) }
@@ -145,7 +145,7 @@ enum StepLine {
 
   /// A step's JSON object on one line, with the member names of a delivery's.
   static func json(
-    _ step: LaunchOutcome.Step, _ error: DataServiceError?, found: Set<String> = [], url: String
+    _ step: PreloadOutcome.Step, _ error: DataServiceError?, found: Set<String> = [], url: String
   ) -> [UInt8] {
     var json = JSONWriter()
     json.member("delivery", error != nil ? "failure" : isYoung(step) ? "stored" : "fresh")
@@ -168,13 +168,13 @@ enum StepLine {
     var json = JSONWriter()
     json.member("delivery", "fresh")
     json.member("url", url)
-    json.member("state", LaunchOutcome.Step.State.missing.rawValue)
+    json.member("state", PreloadOutcome.Step.State.missing.rawValue)
     json.member("kept", unless: "evicted")
     return json.line()
   }
 
   /// `500 requests in 3.2 s: 497 fresh (12 changed, 485 unchanged), 2 only stored, 1 missing; 10.2 MB`.
-  static func summary(_ outcome: LaunchOutcome, found: Set<String> = []) -> String {
+  static func summary(_ outcome: PreloadOutcome, found: Set<String> = []) -> String {
     let steps = outcome.steps
     let fresh = steps.filter { $0.state == .fresh }
     var changes: [String] = []
@@ -198,7 +198,7 @@ enum StepLine {
   }
 
   /// Whether a stored response was young enough, so that no request was sent.
-  private static func isYoung(_ step: LaunchOutcome.Step) -> Bool {
+  private static func isYoung(_ step: PreloadOutcome.Step) -> Bool {
     step.state == .fresh && step.change == nil
   }
 }

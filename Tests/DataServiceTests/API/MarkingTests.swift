@@ -33,14 +33,14 @@ import TestTurns
     #expect(try await service.entries(selection).map(\.key.target) == [Self.address])
     #expect(try await service.unpin(selection) == 1)
     #expect(try await service.unpin(selection) == 0)
-    #expect(try await service.untag(selection, "a") == 1)
-    #expect(try await service.untag(selection, "a") == 0)
+    #expect(try await service.untag(selection, tag: "a") == 1)
+    #expect(try await service.untag(selection, tag: "a") == 0)
     let entry = try #require(try await service.entries(selection).first)
     #expect(!entry.response.isPinned && entry.tags == ["b"] && entry.isSound)
     let kept = try #require(try await service.entries(service.selection(for: .init(other))).first)
     #expect(kept.response.isPinned && kept.tags == ["a", "b"])
     #expect(try await service.unpin(.all) == 1)
-    #expect(try await service.untag(.all, "b") == 2)
+    #expect(try await service.untag(.all, tag: "b") == 2)
   }
 
   @Test func `a load that begins after a removal asks for itself, and is stored`() async throws {

@@ -38,4 +38,12 @@ import TestTurns
       #expect(DataServiceError(.status, "", status: status).isRetryable == expected, "\(status)")
     }
   }
+
+  @Test func `any time limit and any reason of TLS can be told without their names`() {
+    let timeouts = [DataServiceError.Kind.timeout(.connect), .timeout(.deadline)]
+    #expect(timeouts.allSatisfy { $0.isTimeout && !$0.isTLS && DataServiceError($0, "").isTimeout })
+    #expect(DataServiceError.Kind.tls("expired").isTLS && !DataServiceError.Kind.refused.isTimeout)
+    #expect(
+      "\(DataServiceError.Kind.timeout(.idle)) \(DataService.KeptReason.noStore)" == "timeout(idle) noStore")
+  }
 }

@@ -26,4 +26,21 @@ import TestTurns
       FetchPolicy.freshElseStored(within: .seconds(3)).kind
         == .freshElseStored(within: .seconds(3), endsAnyway: true))
   }
+
+  @Test func `a policy prints as a program writes it`() {
+    let all: [FetchPolicy] = [
+      .storedThenFresh, .storedThenFresh(ifOlderThan: .seconds(60)), .storedOnly, .freshOnly,
+      .freshElseStored(),
+      .freshElseStored(within: .seconds(3)), .freshElseStored(within: nil),
+      .storedElseFresh(maxAge: .seconds(5)),
+      .storedElseFresh(maxAge: .seconds(5), within: .seconds(1)), .http,
+    ]
+    #expect(
+      all.map { "\($0)" } == [
+        "storedThenFresh", "storedThenFresh(ifOlderThan: 60.0 seconds)", "storedOnly", "freshOnly",
+        "freshElseStored()", "freshElseStored(within: 3.0 seconds)", "freshElseStored(within: nil)",
+        "storedElseFresh(maxAge: 5.0 seconds)", "storedElseFresh(maxAge: 5.0 seconds, within: 1.0 seconds)",
+        "http",
+      ])
+  }
 }

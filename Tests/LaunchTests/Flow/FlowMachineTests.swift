@@ -13,8 +13,8 @@ import TestTurns
     failed: 0)
   static let prompt = FailurePrompt(missing: [("a", "refused")], isLate: false, canContinue: true)
 
-  static func outcome(_ verdict: LaunchOutcome.Verdict, run: UInt64 = 1) -> LaunchOutcome {
-    LaunchOutcome(verdict: verdict, steps: [], elapsed: .zero, run: run, responses: [:])
+  static func outcome(_ verdict: PreloadOutcome.Verdict, run: UInt64 = 1) -> PreloadOutcome {
+    PreloadOutcome(verdict: verdict, steps: [], elapsed: .zero, run: run, responses: [:])
   }
 
   struct Case: Sendable, CustomTestStringConvertible {

@@ -39,7 +39,7 @@ extension ScriptedTransport {
   }
 
   /// What the main screen begins with; fails where the flow ends, or comes to another end, without one.
-  private func outcome(of flow: LaunchFlow) async throws -> LaunchOutcome {
+  private func outcome(of flow: LaunchFlow) async throws -> PreloadOutcome {
     let root = try #require(await root(of: flow, where: isEnd))
     if case .main(let outcome) = root { return outcome }
     throw OtherRoot(root: root)

@@ -14,14 +14,14 @@ import TestTurns
 
   private func step(_ name: String) -> PreloadEvent {
     .step(
-      LaunchOutcome.Step(
+      PreloadOutcome.Step(
         name: name, state: .fresh, isCritical: true, change: nil, kept: nil, error: nil, elapsed: nil,
         bytes: nil))
   }
 
   private let prompt = PreloadEvent.prompt(FailurePrompt(missing: [], isLate: false, canContinue: false))
   private let outcome = PreloadEvent.outcome(
-    LaunchOutcome(verdict: .ready, steps: [], elapsed: .zero, run: 1, responses: [:]))
+    PreloadOutcome(verdict: .ready, steps: [], elapsed: .zero, run: 1, responses: [:]))
 
   private func text(_ event: PreloadEvent) -> String {
     switch event {

@@ -31,7 +31,7 @@ import TestTurns
     return (machine, last)
   }
 
-  private func verdict(_ effects: [Effect]) -> LaunchOutcome.Verdict? {
+  private func verdict(_ effects: [Effect]) -> PreloadOutcome.Verdict? {
     for case .finish(let verdict) in effects { return verdict }
     return nil
   }
@@ -60,7 +60,7 @@ import TestTurns
     let readiness: PreloadPlan.Readiness
     let rule: PreloadPlan.FailureRule
     let events: [Event]
-    let verdict: LaunchOutcome.Verdict?
+    let verdict: PreloadOutcome.Verdict?
   }
 
   static let down = "refused"

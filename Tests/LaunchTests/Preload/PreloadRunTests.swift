@@ -24,10 +24,10 @@ import TestTurns
 
   /// Everything a run says, in short.
   private func events(of run: PreloadRun, answers: [FailurePrompt.Choice] = []) async -> (
-    lines: [String], outcome: LaunchOutcome?
+    lines: [String], outcome: PreloadOutcome?
   ) {
     var lines: [String] = []
-    var outcome: LaunchOutcome?
+    var outcome: PreloadOutcome?
     var answers = answers[...]
     for await event in run.events {
       switch event {
@@ -127,7 +127,7 @@ import TestTurns
       if case .step = event { break }
     }
     clock.advance(by: .seconds(3))
-    var outcome: LaunchOutcome?
+    var outcome: PreloadOutcome?
     while let event = await events.next() {
       if case .outcome(let last) = event { outcome = last }
     }
@@ -174,7 +174,7 @@ import TestTurns
       await hangs.wait()
     }
     clock.advance(by: .seconds(3))
-    var outcome: LaunchOutcome?
+    var outcome: PreloadOutcome?
     while let event = await events.next() {
       if case .outcome(let last) = event { outcome = last }
     }
@@ -361,7 +361,7 @@ import TestTurns
   @Test func `an outcome after a sign-out has nothing of the account`() async throws {
     let mayAnswer = Gate()
     let (fixture, session, run, _) = try await ofAlice(mayAnswer)
-    var outcome: LaunchOutcome?
+    var outcome: PreloadOutcome?
     for await event in run.events {
       switch event {
       case .step(let step) where step.name == "feed" && step.state == .fresh: try await session.signOut()
@@ -393,7 +393,7 @@ import TestTurns
     ])
     plan.onFailure = .ask
     let run = PreloadRun(plan, on: session)
-    var outcome: LaunchOutcome?
+    var outcome: PreloadOutcome?
     for await event in run.events {
       switch event {
       case .prompt:
@@ -497,7 +497,7 @@ import TestTurns
     let plan = PreloadPlan(zip(["feed", "slow", "open"], requests).map { PreloadStep($0, $1) })
     let run = fixture.service.preload(plan)
     var (isFed, isOpen, isOut) = (false, false, false)
-    var outcome: LaunchOutcome?
+    var outcome: PreloadOutcome?
     for await event in run.events {
       switch event {
       case .step(let step):

@@ -6,7 +6,7 @@ import TestTurns
 @testable import cachefetch
 
 @Suite("Command: how preload ends", .inTurn) struct PreloadCommandTests {
-  private typealias Step = LaunchOutcome.Step
+  private typealias Step = PreloadOutcome.Step
 
   private func status(
     _ state: Step.State, kept: DataService.Kept? = nil, change: DataService.Change? = nil,

@@ -8,7 +8,7 @@ import TestTurns
 @testable import cachefetch
 
 @Suite("Output: what preload says", .inTurn) struct PreloadReportTests {
-  private typealias Step = LaunchOutcome.Step
+  private typealias Step = PreloadOutcome.Step
 
   private func step(
     _ name: String, _ state: Step.State, change: DataService.Change? = nil, kept: DataService.Kept? = nil,
@@ -20,9 +20,9 @@ import TestTurns
   }
 
   private func outcome(
-    _ steps: [Step], _ verdict: LaunchOutcome.Verdict = .ready, elapsed: Duration = .seconds(2)
-  ) -> LaunchOutcome {
-    LaunchOutcome(verdict: verdict, steps: steps, elapsed: elapsed, run: 1, responses: [:])
+    _ steps: [Step], _ verdict: PreloadOutcome.Verdict = .ready, elapsed: Duration = .seconds(2)
+  ) -> PreloadOutcome {
+    PreloadOutcome(verdict: verdict, steps: steps, elapsed: elapsed, run: 1, responses: [:])
   }
 
   private func written(
@@ -74,8 +74,8 @@ import TestTurns
           + "allow more time with --deadline, or fewer requests"
       ),
       (.quit, 3, "was left, since the run was ended"),
-    ] as [(LaunchOutcome.Verdict, Int, String)])
-  func left(verdict: LaunchOutcome.Verdict, seconds: Int, words: String) throws {
+    ] as [(PreloadOutcome.Verdict, Int, String)])
+  func left(verdict: PreloadOutcome.Verdict, seconds: Int, words: String) throws {
     let run = try written {
       try $0.sumUp(outcome([step("a", .stored), step("b", .fresh)], verdict, elapsed: .seconds(seconds)))
     }

@@ -39,7 +39,7 @@ struct News: Sendable {
   }
 
   /// Why this program is too old for the origin, or `nil`.
-  static func tooOld(_ outcome: LaunchOutcome) -> String? {
+  static func tooOld(_ outcome: PreloadOutcome) -> String? {
     guard let settings = outcome.value("settings", as: Settings.self), settings.minimum > version else {
       return nil
     }

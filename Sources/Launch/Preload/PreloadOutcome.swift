@@ -1,7 +1,7 @@
 public import DataService
 
 /// The result of a preload: everything to build the first screen from, without another read or fetch.
-public struct LaunchOutcome: Sendable {
+public struct PreloadOutcome: Sendable {
   /// How the run ended.
   public enum Verdict: String, Sendable, Hashable {
     /// The plan's readiness rule is met.
