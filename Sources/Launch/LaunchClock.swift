@@ -9,9 +9,25 @@ public struct LaunchClock: Sendable {
   public init<Base: Clock>(_ clock: Base) where Base.Duration == Duration {
     let origin = clock.now
     now = { origin.duration(to: clock.now) }
-    sleep = { try await clock.sleep(until: clock.now.advanced(by: $0), tolerance: nil) }
+    // Of a century at most: the system's clock cannot count to the longest durations.
+    sleep = {
+      try await clock.sleep(until: clock.now.advanced(by: min($0, .seconds(1 << 32))), tolerance: nil)
+    }
   }
 
   /// The system's clock, which advances while the machine sleeps.
   public static var continuous: LaunchClock { LaunchClock(ContinuousClock()) }
+
+  /// The first element of a sequence; `nil` where it has none, or none in time, or as soon as the task is cancelled.
+  func first<Element: Sendable>(of sequence: AsyncStream<Element>, within limit: Duration) async -> Element? {
+    await withTaskGroup(of: Element?.self) { group in
+      group.addTask { await sequence.first { _ in true } }
+      group.addTask {
+        try? await sleep(limit)
+        return nil
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? nil
+    }
+  }
 }

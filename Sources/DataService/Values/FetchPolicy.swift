@@ -77,12 +77,13 @@ public struct FetchPolicy: Sendable, Hashable {
     FetchPolicy(kind: .storedElseFresh(maxAge: maxAge, within: deadline))
   }
 
-  /// Of a load that follows one of this policy: what is stored has been delivered, and the answer is judged as the
-  /// first one was. Under `http` RFC 9111 decides whether the origin is asked.
+  /// For a load that follows one of this policy: what is stored has been delivered, and the answer is judged as the
+  /// first one was, so that an error page is a failure while something is stored. `freshOnly` and `http` stay what they
+  /// are; under `http` RFC 9111 decides whether the origin is asked.
   ///
   /// - Parameter age: From which age of what is stored the answer is wanted, and then from any exchange under way; `nil`
   ///   wants it always, from an exchange that begins after the load.
-  package func again(ifOlderThan age: Duration?) -> FetchPolicy {
+  public func again(ifOlderThan age: Duration?) -> FetchPolicy {
     guard kind != .freshOnly, kind != .http else { return self }
     var policy = FetchPolicy(kind: .storedThenFresh(ifOlderThan: age))
     policy.isAgain = true
@@ -107,8 +108,13 @@ public struct FetchPolicy: Sendable, Hashable {
 
   /// Whether what is stored is delivered at once, whatever follows.
   public var showsStoredFirst: Bool {
-    if case .storedThenFresh = kind { true } else { false }
+    if case .storedThenFresh = kind { !isAgain } else { false }
   }
+
+  /// How long after its beginning the load ends without an answer; `nil` where only its own limits end it.
+  ///
+  /// - Parameter isStored: Whether something usable is stored.
+  public func deadline(isStored: Bool) -> Duration? { isStored || kind.endsAnyway ? kind.deadline : nil }
 }
 
 extension FetchPolicy: CustomStringConvertible {

@@ -2,7 +2,8 @@ public import DataService
 
 extension Session {
   /// A request with the account and its token, as ``load(_:policy:begin:deliver:)`` would send it: for `anticipate`
-  /// and for requests that need no renewal. `nil` while nobody is signed in, and once the session has expired.
+  /// and for requests that need no renewal. `nil` while nobody is signed in, and once the session has expired; what is
+  /// stored is then looked at by a load with `storedOnly`.
   public func authorized(_ request: DataService.Request) -> DataService.Request? {
     pass.map { authorized(request, by: $0) }
   }
@@ -18,6 +19,10 @@ extension Session {
   /// Loads for the session's account; see `DeliverySource`. A load waits until ``start()`` was called and has read who
   /// is signed in. Once the session has expired the origin is not asked: what is stored is delivered, as the policy has
   /// it, and then the failure.
+  ///
+  /// While the token is being renewed a load waits before it is sent. The wait ends when its task is cancelled, when the
+  /// account is signed out or replaced, and with `timeout(total)` or `timeout(deadline)` when the request's total time
+  /// limit or the policy's deadline has passed since the load began, by the configuration's clock.
   public func load<Value: Sendable>(
     _ request: DataService.Request, policy: FetchPolicy,
     begin:

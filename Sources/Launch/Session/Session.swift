@@ -11,7 +11,9 @@ public final class Session: DeliverySource {
   private struct State {
     var machine: SessionMachine
     var phases = Broadcast<SessionPhase>(.launching)
-    var renewal: Task<DataServiceError?, Never>?
+    /// Those who wait for a renewal, by its number. They are told what it failed with, and end at once where the account
+    /// does.
+    var waiting: [UInt64: [AsyncStream<DataServiceError>.Continuation]] = [:]
     var signOut: Task<DataServiceError?, Never>?
     /// The credential is read from its store; the value is the sign-out that followed at once.
     var reading: Task<Task<DataServiceError?, Never>?, Never>?
@@ -117,13 +119,8 @@ public final class Session: DeliverySource {
     state.isSignOutWanted = false
     guard state.signOut == nil, let account = state.machine.phase.account else { return }
     advance(.signOutBegan, &state)
-    let renewal = state.renewal
-    state.renewal = nil
     let removal = write(&state) { [credentials] in try await credentials.remove() }
-    state.signOut = Task { [self] in
-      renewal?.cancel()
-      return await removeAll(of: account, after: removal)
-    }
+    state.signOut = Task { [self] in await removeAll(of: account, after: removal) }
   }
 
   /// Writes to the credential store, after the writes before.
@@ -169,6 +166,10 @@ public final class Session: DeliverySource {
     let tokenNumber: UInt64
     /// Whether the session has expired: nothing is sent any more, but what is stored is still the account's.
     let isExpired: Bool
+    /// Whether the token is being renewed, by another than the task itself.
+    let isBeingRenewed: Bool
+    /// Whether the task is a part of the renewal of the token, so that it cannot wait for it.
+    let isWithinRenewal: Bool
   }
 
   /// The pass to send requests with; `nil` while nobody is signed in, and once the session has expired.
@@ -177,16 +178,12 @@ public final class Session: DeliverySource {
   /// The pass of the account that loads are made for, also once its session has expired; `nil` while there is none.
   var passOfAccount: Pass? {
     state.withLock { state in
-      let isExpired: Bool
-      switch state.machine.phase {
-      case .signedIn: isExpired = false
-      case .expired: isExpired = true
-      case .launching, .signedOut, .signingOut: return nil
-      }
       guard let credential = state.machine.credential else { return nil }
+      let isWithin = isWithinRenewal(state)
       return Pass(
         credential: credential, epoch: state.machine.epoch, tokenNumber: state.machine.tokenNumber,
-        isExpired: isExpired)
+        isExpired: state.machine.phase == .expired(account: credential.account),
+        isBeingRenewed: state.machine.isRenewing && !isWithin, isWithinRenewal: isWithin)
     }
   }
 
@@ -195,35 +192,60 @@ public final class Session: DeliverySource {
 
   func isCurrent(_ epoch: UInt64) -> Bool { state.withLock { $0.machine.epoch == epoch } }
 
-  /// A new pass in place of one that the origin has refused or that has expired. All callers share one renewal.
-  func renewed(_ pass: Pass) async -> Result<Pass, DataServiceError> {
-    let renewal = change { state in
+  /// A new pass in place of one that the origin has refused or that has expired. All callers share one renewal. Each
+  /// waits until it is over, the task is cancelled, the account is signed out or replaced, or `limit` has passed, and
+  /// fails with `late` then.
+  func renewed(_ pass: Pass, within limit: Duration, orElse late: DataServiceError) async
+    -> Result<Pass, DataServiceError>
+  {
+    let end = change { state -> AsyncStream<DataServiceError>? in
+      guard !isWithinRenewal(state) else { return nil }
       advance(.rejected(tokenNumber: pass.tokenNumber), &state)
-      return state.machine.isRenewing ? state.renewal : nil
+      return state.machine.isRenewing ? wait(for: state.machine.renewal, &state) : nil
     }
-    let failure = await renewal?.value
-    guard isCurrent(pass) else { return .failure(Self.signedOut) }
-    if let failure { return .failure(failure) }
-    guard let present = self.pass, present.epoch == pass.epoch, present.tokenNumber != pass.tokenNumber else {
-      return .failure(Self.expired)
-    }
-    return .success(present)
+    var failure = Self.expired
+    if let end { failure = await configuration.clock.first(of: end, within: limit) ?? late }
+    guard let present = passOfAccount, present.epoch == pass.epoch else { return .failure(Self.signedOut) }
+    guard !present.isExpired else { return .failure(Self.expired) }
+    return present.tokenNumber == pass.tokenNumber ? .failure(failure) : .success(present)
+  }
+
+  /// The renewals that the task is a part of: the number of each, by its session.
+  @TaskLocal private static var within: [ObjectIdentifier: UInt64] = [:]
+
+  /// Whether the task is a part of the renewal under way. What an earlier one has left behind is none.
+  private func isWithinRenewal(_ state: State) -> Bool {
+    state.machine.isRenewing && Self.within[ObjectIdentifier(self)] == state.machine.renewal
+  }
+
+  /// A sequence that tells what the renewal failed with, and ends without it where the account does.
+  private func wait(for renewal: UInt64, _ state: inout State) -> AsyncStream<DataServiceError> {
+    let (end, waiting) = AsyncStream.makeStream(of: DataServiceError.self)
+    state.waiting[renewal, default: []].append(waiting)
+    return end
   }
 
   /// Reports that the origin refuses even the renewed token.
-  func refusedAgain(_ pass: Pass) { handle(.rejectedAgain(tokenNumber: pass.tokenNumber)) }
+  func refusedAgain(_ pass: Pass) {
+    change { state in advance(.rejectedAgain(tokenNumber: pass.tokenNumber), &state) }
+  }
 
   static let signedOut = DataServiceError(.signedOut, "the account is signed out")
   static let expired = DataServiceError(
     .status, "the session has expired", hint: "sign in again", status: 401)
 
-  private func handle(_ event: SessionMachine.Event) {
-    change { state in advance(event, &state) }
-  }
-
-  /// Changes the state, and tells the readers of the phases outside the lock.
+  /// Changes the state; outside the lock it tells the readers of the phases, and those who wait for a renewal of an
+  /// account that has ended.
   @discardableResult private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
-    let result = state.withLock { body(&$0) }
+    typealias Changed = (result: Result, ended: [AsyncStream<DataServiceError>.Continuation])
+    let (result, ended) = state.withLock { state -> Changed in
+      let epoch = state.machine.epoch
+      let result = body(&state)
+      guard state.machine.epoch != epoch else { return (result, []) }
+      defer { state.waiting = [:] }
+      return (result, Array(state.waiting.values.joined()))
+    }
+    for one in ended { one.finish() }
     Broadcast.tellReaders { isNext in state.withLock { $0.phases.next(after: isNext) } }
     return result
   }
@@ -233,8 +255,15 @@ public final class Session: DeliverySource {
     let before = state.machine.phase
     for effect in state.machine.handle(event) {
       switch effect {
-      case .renew(let credential, let epoch):
-        state.renewal = Task { [self] in await renew(credential, epoch: epoch) }
+      case .renew(let credential, let renewal):
+        let end = wait(for: renewal, &state)
+        Task { [self] in
+          let work = Task { await renew(credential, renewal) }
+          _ = await configuration.clock.first(of: end, within: configuration.renewalTimeout)
+          // Means nothing unless the time is over.
+          settle(renewal, DataServiceError(.timeout(.total), "the token was not renewed in time"))
+          work.cancel()
+        }
       case .save(let credential):
         write(&state) { [self] in
           // A credential that is no longer the session's is not written over what has followed it.
@@ -246,23 +275,32 @@ public final class Session: DeliverySource {
     if state.machine.phase != before { state.phases.send(state.machine.phase) }
   }
 
-  private func renew(_ credential: Credential, epoch: UInt64) async -> DataServiceError? {
-    guard let renew = configuration.renew else { return Self.expired }
+  private func renew(_ credential: Credential, _ renewal: UInt64) async {
+    guard let renew = configuration.renew else { return }
+    var within = Self.within
+    within[ObjectIdentifier(self)] = renewal
     do {
-      let renewed = try await renew(credential)
+      let renewed = try await Self.$within.withValue(within) { try await renew(credential) }
       let write = change { state in
-        advance(.renewed(epoch: epoch, renewed), &state)
+        advance(.renewed(renewal, renewed), &state)
         return state.lastWrite
       }
       // Saved for the next launch. If it cannot be saved, it still serves this one.
       _ = await write?.value
-      return nil
+      settle(renewal, Self.expired)
     } catch {
-      let error = error as? DataServiceError
-      let isTransient = error.map { $0.kind.isConnectivity || $0.kind.name.hasPrefix("timeout") } ?? false
-      handle(.notRenewed(epoch: epoch, isTransient: isTransient))
-      return isTransient ? error : Self.expired
+      settle(renewal, error as? DataServiceError ?? Self.expired)
     }
+  }
+
+  /// Ends the waits for a renewal; one that has no result yet has failed.
+  private func settle(_ renewal: UInt64, _ failure: DataServiceError) {
+    let isTransient = failure.kind.isConnectivity || failure.isTimeout
+    let waiting = change { state in
+      advance(.notRenewed(renewal, isTransient: isTransient), &state)
+      return state.waiting.removeValue(forKey: renewal) ?? []
+    }
+    for one in waiting { one.yield(failure) }
   }
 }
 
@@ -277,12 +315,18 @@ extension Session {
     }
     /// Gets a new token for the same account; `nil` if tokens cannot be renewed. One call serves all waiting requests.
     /// A thrown `DataServiceError` about the network or a time-out counts as transient; any other error ends the
-    /// session.
+    /// session. A load that it makes through the session is sent with the old token, and fails with the status 401 where
+    /// that is refused. Its task is cancelled once its time is over, and when the account is signed out or replaced.
     public var renew: (@Sendable (Credential) async throws -> Credential)?
+    /// How long ``renew`` may take, by ``clock``. After that the renewal has failed with `timeout(total)`, which is
+    /// transient: the next refusal begins another. A late result is used while no later token has come.
+    public var renewalTimeout: Duration = .seconds(60)
     /// How long before its expiry a token counts as expired.
     public var expiryMargin: Duration = .seconds(5)
     /// The wall clock.
     public var now: @Sendable () -> Date = { Date() }
+    /// Measures how long a renewal takes, and how long a load waits for one.
+    public var clock = LaunchClock.continuous
 
     /// The defaults.
     public init() {}

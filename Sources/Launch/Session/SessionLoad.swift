@@ -12,6 +12,8 @@ struct SessionLoad<Value: Sendable> {
 
   /// - Parameter source: Whose load it has to be; `nil` takes whoever is signed in.
   func run(for source: AccountSource? = nil) async {
+    let clock = session.configuration.clock
+    let began = clock.now()
     await launched()
     // A caller that has cancelled is told nothing (law 11).
     guard !Task.isCancelled else { return }
@@ -20,38 +22,51 @@ struct SessionLoad<Value: Sendable> {
     }
     if let source, !source.admits(first) { return deliver(.failure(Session.signedOut, lastKnown: nil)) }
     let relay = Relay(session: session, pass: first, deliver: deliver)
-    if hasExpired(first), policy != .storedOnly {
-      // What is stored does not wait for the renewal.
-      if policy.fallsBack {
-        for await delivery in begin(session.service, session.authorized(request, by: first), .storedOnly) {
-          guard case .stored(let response) = delivery else { continue }
-          let isEnough = response.head.satisfies(policy)
-          if isEnough || policy.showsStoredFirst { relay.hand(delivery) }
-          if isEnough { return }
-        }
-      }
-    } else {
+    if policy == .storedOnly || !mustBeRenewed(first) {
       for await delivery in begin(session.service, session.authorized(request, by: first), policy) {
         relay.passUnlessRefused(delivery)
       }
       guard relay.wasRefused else { return }
     }
-    switch await session.renewed(first) {
+    var isStored = relay.shown != nil
+    // What is stored does not wait for the renewal.
+    if !isStored, policy.fallsBack, let response = await stored(first) {
+      isStored = true
+      let isEnough = response.head.satisfies(policy)
+      if isEnough || policy.showsStoredFirst { relay.hand(.stored(response)) }
+      if isEnough { return }
+    }
+    let (limit, late) = patience(isStored: isStored)
+    switch await session.renewed(first, within: limit - (clock.now() - began), orElse: late) {
     case .failure(let error):
-      if relay.lastKnown == nil, policy.fallsBack {
-        for await delivery in begin(session.service, session.authorized(request, by: first), .storedOnly) {
-          if case .stored = delivery { relay.hand(delivery) }
-        }
-      }
-      relay.hand(.failure(error, lastKnown: relay.lastKnown))
+      var lastKnown = relay.shown
+      if lastKnown == nil, session.isCurrent(first) { lastKnown = await stored(first) }
+      if relay.shown == nil, policy.fallsBack, let lastKnown { relay.hand(.stored(lastKnown)) }
+      relay.hand(.failure(error, lastKnown: lastKnown))
     case .success(let second):
       // What is stored is not delivered twice.
-      let again = policy.showsStoredFirst || relay.lastKnown != nil ? .freshOnly : policy
+      let again = policy.showsStoredFirst || relay.shown != nil ? policy.again(ifOlderThan: nil) : policy
       for await delivery in begin(session.service, session.authorized(request, by: second), again) {
         if session.configuration.isRefused(delivery) { session.refusedAgain(second) }
         relay.hand(delivery)
       }
     }
+  }
+
+  /// What is stored for the account, if the caller's decoder takes it.
+  private func stored(_ pass: Session.Pass) async -> DataService.Response<Value>? {
+    for await delivery in begin(session.service, session.authorized(request, by: pass), .storedOnly) {
+      if case .stored(let response) = delivery { return response }
+    }
+    return nil
+  }
+
+  /// How long after its begin the load ends although the token is still being renewed, and what it fails with then.
+  private func patience(isStored: Bool) -> (Duration, DataServiceError) {
+    let total = request.limits.totalTimeout
+    let deadline = policy.deadline(isStored: isStored) ?? total
+    let kind = DataServiceError.Kind.timeout(deadline < total ? .deadline : .total)
+    return (min(deadline, total), DataServiceError(kind, "the token is still being renewed"))
   }
 
   /// Waits until the session knows whether an account is signed in, or the task is cancelled.
@@ -61,9 +76,10 @@ struct SessionLoad<Value: Sendable> {
   }
 
   /// Whether the pass must be renewed before a request is sent with it, or cannot be any more.
-  private func hasExpired(_ pass: Session.Pass) -> Bool {
-    if pass.isExpired { return true }
-    guard session.configuration.renew != nil, let expiresAt = pass.credential.expiresAt else { return false }
+  private func mustBeRenewed(_ pass: Session.Pass) -> Bool {
+    if pass.isExpired || pass.isBeingRenewed { return true }
+    guard !pass.isWithinRenewal, session.configuration.renew != nil, let expiresAt = pass.credential.expiresAt
+    else { return false }
     let (seconds, attoseconds) = session.configuration.expiryMargin.components
     let margin = Double(seconds) + Double(attoseconds) * 1e-18
     return expiresAt.timeIntervalSince(session.configuration.now()) <= margin
@@ -120,7 +136,7 @@ private final class Relay<Value: Sendable>: Sendable {
   private struct State {
     var isOver = false
     var wasRefused = false
-    var lastKnown: DataService.Response<Value>?
+    var shown: DataService.Response<Value>?
   }
   private let session: Session
   private let pass: Session.Pass
@@ -138,7 +154,7 @@ private final class Relay<Value: Sendable>: Sendable {
   var wasRefused: Bool { state.withLock { $0.wasRefused } }
 
   /// The stored response that was delivered, if any.
-  var lastKnown: DataService.Response<Value>? { state.withLock { $0.lastKnown } }
+  var shown: DataService.Response<Value>? { state.withLock { $0.shown } }
 
   func hand(_ delivery: DataService.Delivery<Value>) {
     // A renewal goes on for others, and ends after the load that waited for it was cancelled (law 11).
@@ -146,7 +162,7 @@ private final class Relay<Value: Sendable>: Sendable {
     let isCurrent = session.isCurrent(pass)
     let isFirstLate = state.withLock { state in
       defer { if !isCurrent { state.isOver = true } }
-      if case .stored(let response) = delivery { state.lastKnown = response }
+      if case .stored(let response) = delivery { state.shown = response }
       return !isCurrent && !state.isOver
     }
     if isCurrent { return deliver(delivery) }

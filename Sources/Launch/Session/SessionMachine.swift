@@ -1,8 +1,9 @@
 /// The state machine of a session: its phases, and the effects of each event. Pure.
 ///
-/// Two numbers make late events harmless. The *epoch* changes whenever another account, or none, is signed in; results
+/// Three numbers make late events harmless. The *epoch* changes whenever another account, or none, is signed in; results
 /// from an earlier epoch are not delivered. The *token number* changes with every token; a refusal of an older token
-/// says nothing about the current one.
+/// says nothing about the current one. *Renewals* are numbered: a result is taken unless that of a later renewal, or
+/// another credential, has come before it.
 struct SessionMachine: Sendable {
   /// What has happened.
   enum Event: Sendable, Hashable {
@@ -15,9 +16,10 @@ struct SessionMachine: Sendable {
     case rejected(tokenNumber: UInt64)
     /// The origin refused a token that was just renewed.
     case rejectedAgain(tokenNumber: UInt64)
-    case renewed(epoch: UInt64, Credential)
-    /// The token could not be renewed: for good, or because the network failed.
-    case notRenewed(epoch: UInt64, isTransient: Bool)
+    /// The renewal of this number has brought a credential.
+    case renewed(UInt64, Credential)
+    /// The token could not be renewed: for good, or because the network failed or it took too long.
+    case notRenewed(UInt64, isTransient: Bool)
     case signOutBegan
     case signOutEnded
   }
@@ -25,14 +27,19 @@ struct SessionMachine: Sendable {
   /// What to do.
   enum Effect: Sendable, Hashable {
     case save(Credential)
-    case renew(Credential, epoch: UInt64)
+    case renew(Credential, UInt64)
   }
 
   private(set) var phase = SessionPhase.launching
+  /// That of the account that is signed in or has expired.
   private(set) var credential: Credential?
   private(set) var epoch: UInt64 = 0
   private(set) var tokenNumber: UInt64 = 0
   private(set) var isRenewing = false
+  /// The number of the last renewal that was begun.
+  private(set) var renewal: UInt64 = 0
+  /// The number of the last renewal whose result is not taken any more.
+  private var lastOver: UInt64 = 0
   /// Whether there is a way to renew a token.
   let canRenew: Bool
 
@@ -50,6 +57,7 @@ struct SessionMachine: Sendable {
       // `signIn` awaits a sign-out before it sends this event.
       break
     case (.signedIn(let credential), _):
+      lastOver = renewal
       begin(credential)
       return [.save(credential)]
     case (.rejected(let tokenNumber), .signedIn(let account)) where tokenNumber == self.tokenNumber:
@@ -59,24 +67,29 @@ struct SessionMachine: Sendable {
       }
       guard !isRenewing, let credential else { break }
       isRenewing = true
-      return [.renew(credential, epoch: epoch)]
+      renewal += 1
+      return [.renew(credential, renewal)]
     case (.rejectedAgain(let tokenNumber), .signedIn(let account)) where tokenNumber == self.tokenNumber:
-      phase = .expired(account: account)
-    case (.renewed(let epoch, let credential), .signedIn(let account))
-    where epoch == self.epoch && isRenewing && credential.account == account:
-      begin(credential)
-      return [.save(credential)]
-    case (.renewed(let epoch, _), .signedIn(let account)),
-      (.notRenewed(let epoch, false), .signedIn(let account)):
-      guard epoch == self.epoch, isRenewing else { break }
       isRenewing = false
       phase = .expired(account: account)
-    case (.notRenewed(let epoch, true), _) where epoch == self.epoch:
+    case (.renewed(let number, let credential), .signedIn(let account))
+    where number > lastOver && credential.account == account:
+      // Also one whose time is over: the origin may not take the older refresh token again.
+      lastOver = number
+      begin(credential)
+      return [.save(credential)]
+    case (.renewed(let number, _), .signedIn(let account)),
+      (.notRenewed(let number, false), .signedIn(let account)):
+      guard number == renewal, isRenewing else { break }
+      isRenewing = false
+      phase = .expired(account: account)
+    case (.notRenewed(let number, true), _) where number == renewal:
       isRenewing = false
     case (.signOutBegan, .signedIn(let account)), (.signOutBegan, .expired(let account)):
       phase = .signingOut(account: account)
       credential = nil
       isRenewing = false
+      lastOver = renewal
       epoch += 1
       tokenNumber += 1
     case (.signOutEnded, .signingOut):

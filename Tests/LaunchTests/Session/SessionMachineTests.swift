@@ -8,6 +8,7 @@ import TestTurns
 
   static let alice = Credential(account: "alice", token: "a1")
   static let renewed = Credential(account: "alice", token: "a2")
+  static let again = Credential(account: "alice", token: "a3")
   static let bob = Credential(account: "bob", token: "b1")
 
   struct Case: Sendable, CustomTestStringConvertible {
@@ -39,34 +40,34 @@ import TestTurns
       phase: .signedIn(account: "alice")),
     Case(
       testDescription: "renewed",
-      events: [.read(alice), .rejected(tokenNumber: 1), .renewed(epoch: 1, renewed)],
+      events: [.read(alice), .rejected(tokenNumber: 1), .renewed(1, renewed)],
       phase: .signedIn(account: "alice")),
     Case(
-      testDescription: "a renewal nobody asked for", events: [.read(nil), .renewed(epoch: 0, alice)],
+      testDescription: "a renewal nobody asked for", events: [.read(nil), .renewed(1, alice)],
       phase: .signedOut(.noCredential)),
     Case(
       testDescription: "renewed as another account",
-      events: [.read(alice), .rejected(tokenNumber: 1), .renewed(epoch: 1, bob)],
+      events: [.read(alice), .rejected(tokenNumber: 1), .renewed(1, bob)],
       phase: .expired(account: "alice")),
     Case(
       testDescription: "not renewed, for good",
-      events: [.read(alice), .rejected(tokenNumber: 1), .notRenewed(epoch: 1, isTransient: false)],
+      events: [.read(alice), .rejected(tokenNumber: 1), .notRenewed(1, isTransient: false)],
       phase: .expired(account: "alice")),
     Case(
       testDescription: "not renewed, for want of a network",
-      events: [.read(alice), .rejected(tokenNumber: 1), .notRenewed(epoch: 1, isTransient: true)],
+      events: [.read(alice), .rejected(tokenNumber: 1), .notRenewed(1, isTransient: true)],
       phase: .signedIn(account: "alice")),
     Case(
       testDescription: "the renewed token is refused too",
       events: [
-        .read(alice), .rejected(tokenNumber: 1), .renewed(epoch: 1, renewed), .rejectedAgain(tokenNumber: 2),
+        .read(alice), .rejected(tokenNumber: 1), .renewed(1, renewed), .rejectedAgain(tokenNumber: 2),
       ], phase: .expired(account: "alice")),
     Case(
       testDescription: "signing out", events: [.read(alice), .signOutBegan],
       phase: .signingOut(account: "alice")),
     Case(
       testDescription: "a late renewal does not overtake the sign-out",
-      events: [.read(alice), .rejected(tokenNumber: 1), .signOutBegan, .renewed(epoch: 1, renewed)],
+      events: [.read(alice), .rejected(tokenNumber: 1), .signOutBegan, .renewed(1, renewed)],
       phase: .signingOut(account: "alice")),
     Case(
       testDescription: "nor does a late refusal", canRenew: false,
@@ -81,7 +82,7 @@ import TestTurns
     Case(
       testDescription: "an expired account signs out",
       events: [
-        .read(alice), .rejected(tokenNumber: 1), .notRenewed(epoch: 1, isTransient: false), .signOutBegan,
+        .read(alice), .rejected(tokenNumber: 1), .notRenewed(1, isTransient: false), .signOutBegan,
       ],
       phase: .signingOut(account: "alice")),
     Case(
@@ -90,7 +91,7 @@ import TestTurns
     Case(
       testDescription: "an expired account signs in again",
       events: [
-        .read(alice), .rejected(tokenNumber: 1), .notRenewed(epoch: 1, isTransient: false),
+        .read(alice), .rejected(tokenNumber: 1), .notRenewed(1, isTransient: false),
         .signedIn(renewed),
       ], phase: .signedIn(account: "alice")),
     Case(
@@ -109,14 +110,42 @@ import TestTurns
     var machine = SessionMachine(canRenew: true)
     _ = machine.handle(.read(Self.alice))
     let effects = (0..<20).flatMap { _ in machine.handle(.rejected(tokenNumber: 1)) }
-    #expect(effects == [.renew(Self.alice, epoch: 1)])
+    #expect(effects == [.renew(Self.alice, 1)])
+  }
+
+  @Test(
+    "a late result of a renewal is taken unless a later credential has come",
+    arguments: [
+      ([.renewed(1, renewed)], "a2"), ([.rejected(tokenNumber: 1), .renewed(1, renewed)], "a2"),
+      ([.rejected(tokenNumber: 1), .renewed(2, again), .renewed(1, renewed)], "a3"),
+      ([.rejected(tokenNumber: 1), .renewed(1, renewed), .renewed(2, again)], "a3"),
+      ([.rejected(tokenNumber: 1), .notRenewed(1, isTransient: false), .renewed(2, again)], "a3"),
+      ([.rejected(tokenNumber: 1), .renewed(1, renewed), .notRenewed(2, isTransient: false)], "a2"),
+      ([.signedIn(again), .renewed(1, renewed)], "a3"),
+      ([.signOutBegan, .signOutEnded, .signedIn(again), .renewed(1, renewed)], "a3"),
+    ] as [([Event], String)])
+  func lateResults(events: [Event], token: String) {
+    var machine = SessionMachine(canRenew: true)
+    // The first renewal has taken too long.
+    let begin: [Event] = [.read(Self.alice), .rejected(tokenNumber: 1), .notRenewed(1, isTransient: true)]
+    for event in begin + events { _ = machine.handle(event) }
+    #expect(machine.credential?.token == token)
+    #expect(machine.phase == .signedIn(account: "alice"))
+  }
+
+  @Test func `an expired session renews nothing`() {
+    var machine = SessionMachine(canRenew: true)
+    for event: Event in [.read(Self.alice), .rejected(tokenNumber: 1), .rejectedAgain(tokenNumber: 1)] {
+      _ = machine.handle(event)
+    }
+    #expect(machine.phase == .expired(account: "alice") && !machine.isRenewing)
   }
 
   @Test func `the epoch changes with the account, the token number with every token`() {
     var machine = SessionMachine(canRenew: true)
     var seen: [[UInt64]] = []
     for event: Event in [
-      .read(Self.alice), .rejected(tokenNumber: 1), .renewed(epoch: 1, Self.renewed), .signedIn(Self.bob),
+      .read(Self.alice), .rejected(tokenNumber: 1), .renewed(1, Self.renewed), .signedIn(Self.bob),
       .signOutBegan, .signOutEnded, .signedIn(Self.bob),
     ] {
       _ = machine.handle(event)
