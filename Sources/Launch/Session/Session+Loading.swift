@@ -1,4 +1,5 @@
 public import DataService
+public import PlatformFoundation
 
 extension Session {
   /// A request with the account and its token, as ``load(_:policy:begin:deliver:)`` would send it: for `anticipate`
@@ -35,4 +36,23 @@ extension Session {
 
   /// The loads that one plan or one screen needs: all of them for the account of the first.
   public func forOneAccount() -> any DeliverySource { AccountSource(session: self) }
+}
+
+extension Session {
+  /// The account's stored response, at once, as ``DataService/storedResponse(for:)``: also once the session has expired.
+  /// `nil` while nobody is signed in.
+  @available(*, noasync, message: "use deliveries(for:), whose first delivery is the stored response")
+  public func storedResponse(for request: DataService.Request) -> DataService.Response<Data>? {
+    passOfAccount.flatMap { service.storedResponse(for: authorized(request, by: $0)) }
+  }
+
+  /// The account's stored response, at once, its body decoded from JSON on this thread.
+  @available(*, noasync, message: "use deliveries(for:as:), whose first delivery is the stored response")
+  public func storedResponse<Value: Decodable & Sendable>(
+    for request: DataService.Request, as type: Value.Type, decoder: JSONDecoder = .init()
+  ) -> DataService.Response<Value>? {
+    passOfAccount.flatMap {
+      service.storedResponse(for: authorized(request, by: $0), as: type, decoder: decoder)
+    }
+  }
 }

@@ -31,24 +31,3 @@ public struct NewsSource: Sendable {
       })
   }
 }
-
-extension Session {
-  /// The deliveries of a load in the name of the account that is signed in, as a sequence.
-  func deliveries<Value: Decodable & Sendable>(
-    for request: DataService.Request, as type: Value.Type, policy: FetchPolicy = .storedThenFresh
-  ) -> DataService.Deliveries<Value> {
-    DataService.Deliveries {
-      AsyncStream { continuation in
-        let load = Task {
-          await self.load(request, policy: policy) { service, request, policy in
-            service.deliveries(for: request, as: type, policy: policy)
-          } deliver: { delivery in
-            continuation.yield(delivery)
-          }
-          continuation.finish()
-        }
-        continuation.onTermination = { _ in load.cancel() }
-      }
-    }
-  }
-}
