@@ -60,7 +60,7 @@ MUTANTS = [
         ("DataService/Service/Port.swift", "if !self.isClosed { progress", "if mutant == N || !self.isClosed { progress"),
         ("DataService/Load/Load.swift", "!wanted.isCancelled else { return }\n    switch", "mutant == N || !wanted.isCancelled else { return }\n    switch")]),
     ("nothing asks about a sign-out where nothing is written", [
-        ("DataService/Exchange/AccountGeneration.swift", "guard !account.isEmpty, hasBegun", "guard mutant != N, !account.isEmpty, hasBegun")]),
+        ("DataService/Service/AccountGeneration.swift", "guard !account.isEmpty, hasBegun", "guard mutant != N, !account.isEmpty, hasBegun")]),
     ("the judges are not asked", [
         ("DataService/Exchange/Exchange.swift", "by: waiters + judges)", "by: mutant == N ? waiters : waiters + judges)")]),
     ("an exchange is not forgotten", [
