@@ -52,6 +52,8 @@ final class Scene: @unchecked Sendable {
   private var leaseDue: Key?
   private var wasHeldUp = false
   private(set) var isClosed = false
+  /// Whether only what is told to take time does.
+  var isQuick: Bool { slowness == 0 && !wasHeldUp }
 
   init(_ seed: UInt64, on stage: Stage, isTraced: Bool) {
     (self.seed, self.stage, self.isTraced) = (seed, stage, isTraced)
@@ -219,6 +221,12 @@ final class Scene: @unchecked Sendable {
       do {
         try await stage.service.remove(stage.service.selection(for: request))
         removed[key] = (began, stage.instant)
+        if stage.chance(60) {
+          // It may not have the answer of an exchange that is still under way.
+          let user = User(self, users.count, key, .storedThenFresh, .decoded)
+          users.append(user)
+          stage.act { user.begin(request) }
+        }
         log("\(key.account)\(key.path) is removed, from \(began) to \(stage.instant)")
       } catch {
         log("the removal failed: \(error)")

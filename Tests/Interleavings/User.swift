@@ -16,6 +16,8 @@ final class User: @unchecked Sendable {
   let isPicky: Bool
   let cancelsInCallback: Bool
   private(set) var beganAt = Int64.max
+  /// When that was, in virtual time.
+  private var beganNow = Int64.max
   private(set) var cancelledAt: Int64?
   private(set) var isFinished = false
   private(set) var hasEnded = false
@@ -44,7 +46,7 @@ final class User: @unchecked Sendable {
 
   func begin(_ request: DataService.Request) {
     let stage = scene.stage
-    beganAt = stage.instant
+    (beganAt, beganNow) = (stage.instant, stage.now)
     scene.log("\(number) begins: \(key.account)\(key.path) \(policy) \(form)\(isPicky ? " picky" : "")")
     let service = stage.service
     let ended: @Sendable () -> Void = {
@@ -122,6 +124,7 @@ final class User: @unchecked Sendable {
     }
     if cancelledAt != nil { scene.fail("something was delivered after cancel") }
     if terminal > 0 { scene.fail("something followed the terminal delivery") }
+    checkTime()
     switch delivery {
     case .stored(let response):
       scene.log("\(number) gets stored \(Body(response.value).text)")
@@ -144,6 +147,20 @@ final class User: @unchecked Sendable {
     }
   }
 
+  /// Where nothing holds up the store, a deadline is kept within the time that a delivery may wait for it.
+  private func checkTime() {
+    let isFirst = stored == 0 && terminal == 0
+    // A decoder or a queue of the caller's may be late by itself.
+    guard isFirst, scene.isQuick, form == .streamed, let deadline = Self.deadlines[policy] else { return }
+    if scene.stage.now - beganNow > (deadline + 300) * 1_000_000 { scene.fail("a deadline was not kept") }
+  }
+
+  /// In milliseconds.
+  private static let deadlines: [FetchPolicy: Int64] = [
+    .storedElseFresh(maxAge: .seconds(9), within: .milliseconds(20)): 20,
+    .freshElseStored(within: .milliseconds(1)): 1, .freshElseStored(within: .milliseconds(100)): 100,
+  ]
+
   private func takeFresh(_ response: DataService.Response<Data>) {
     guard response.status == 200 else { return }
     let body = Body(response.value)
@@ -164,7 +181,8 @@ final class User: @unchecked Sendable {
     if form == .streamed || form == .decoded, body.generation < scene.signedOut[body.key.account] ?? 0 {
       scene.fail("something of a signed-out account was delivered")
     }
-    if let removal = scene.removed[key], beganAt > removal.ended, body.asked < removal.began {
+    let asked = max(body.asked, scene.confirmed[body.text] ?? 0)
+    if let removal = scene.removed[key], beganAt > removal.ended, asked < removal.began {
       scene.fail("a load that began after a removal got what was asked for before")
     }
   }
