@@ -161,17 +161,16 @@ import TestTurns
     let service: DataService
     let witness: Witness
 
-    func load<Value: Sendable>(
-      _ request: DataService.Request, policy: FetchPolicy,
-      begin:
-        @escaping @Sendable (DataService, DataService.Request, FetchPolicy) -> DataService.Deliveries<Value>,
-      deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void
-    ) async {
+    func begin<Value: Sendable>(_ load: DataService.PendingLoad<Value>) -> DataService.Load {
       witness.note("load")
-      await withTaskCancellationHandler {
-        await service.load(request, policy: policy, begin: begin, deliver: deliver)
-      } onCancel: {
-        witness.note("cancel")
+      return load.begin { [self] deliver in
+        await withTaskCancellationHandler {
+          for await delivery in load.deliveries(from: service, for: load.request, policy: load.policy) {
+            deliver(delivery)
+          }
+        } onCancel: {
+          witness.note("cancel")
+        }
       }
     }
   }

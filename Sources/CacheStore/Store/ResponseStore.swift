@@ -187,6 +187,22 @@ package final class ResponseStore: Sendable {
       }, completion: completion)
   }
 
+  /// The whole of a body, its further chunks read at once on this thread; `nil` where that would have to wait, or where
+  /// they are gone or damaged.
+  package func wholeNow(_ body: StoredResponse.Body) -> Data? {
+    var bytes = body.firstChunk
+    bytes.reserveCapacity(Int(body.length))
+    var number = 1
+    while bytes.count < body.length {
+      guard let chunk = try? chunk(number, of: body.id, accountID: body.accountID, waitingUntil: 0) else {
+        return nil
+      }
+      bytes += chunk
+      number += 1
+    }
+    return bytes
+  }
+
   private func chunk(
     _ number: Int, of bodyID: Int64, accountID: Int64?, waitingUntil deadline: Int64
   ) throws(CacheStoreError) -> Data {

@@ -9,17 +9,19 @@ extension DataService {
     /// `store` or `invalidRequest`.
     public typealias Failure = DataServiceError
 
-    let core: ServiceCore
+    let source: any DeliverySource
     let request: Request
 
-    /// Observes while it exists.
+    /// Observes from its first `next()` on, while it exists.
     public struct AsyncIterator: AsyncIteratorProtocol {
       /// A stored response, or that there is none.
       public typealias Element = Response<Data>?
       /// `store` or `invalidRequest`.
       public typealias Failure = DataServiceError
 
-      var elements: AsyncThrowingStream<Response<Data>?, any Error>.AsyncIterator
+      let source: any DeliverySource
+      let request: Request
+      var elements: AsyncThrowingStream<Response<Data>?, any Error>.AsyncIterator?
 
       /// The next change; `nil` at the end.
       public mutating func next() async throws(DataServiceError) -> Response<Data>?? {
@@ -31,7 +33,11 @@ extension DataService {
         isolation actor: isolated (any Actor)?
       ) async throws(DataServiceError) -> Response<Data>?? {
         do {
-          return try await elements.next(isolation: actor)
+          if elements == nil {
+            let located = try await source.located(request)
+            elements = source.service.core.changes(to: located).makeAsyncIterator()
+          }
+          return try await elements?.next(isolation: actor)
         } catch let error as DataServiceError {
           throw error
         } catch {
@@ -40,9 +46,9 @@ extension DataService {
       }
     }
 
-    /// Begins to observe.
+    /// Prepares to observe.
     public func makeAsyncIterator() -> AsyncIterator {
-      AsyncIterator(elements: core.changes(to: request).makeAsyncIterator())
+      AsyncIterator(source: source, request: request)
     }
   }
 }

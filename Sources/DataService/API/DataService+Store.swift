@@ -185,17 +185,6 @@ extension DataService {
     try await storeOperation { (store) throws(CacheStoreError) in try await store.signOut(accountName: name) }
   }
 
-  /// The newest stored response, now and whenever this process or another changes it; `nil` while there is none.
-  ///
-  /// Only the newest is buffered. A change is seen within some 20 ms. Nothing runs while the store does not change, or
-  /// after the iterator is released. The sequence ends when the service is closed, immediately if it already is. Bodies
-  /// are held in memory: one that is longer than ``Limits/dataBytes`` counts as none.
-  ///
-  /// It throws `invalidRequest`, and `store` where the store cannot be used before a person repairs it: a folder in its
-  /// place, another program's file. If the store is damaged, in use or removed, observing goes on once it is made anew
-  /// or free again.
-  public func changes(to request: Request) -> Changes { Changes(core: core, request: request) }
-
   private func storeOperation<Value: Sendable>(
     _ operation: (ResponseStore) async throws(CacheStoreError) -> Value
   ) async throws(DataServiceError) -> Value {

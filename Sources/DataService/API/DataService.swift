@@ -1,7 +1,7 @@
 // Fields, limits and what is stored are types of CacheStore: who imports DataService has them with it.
 @_exported public import CacheStore
-public import Dispatch
-public import PlatformFoundation
+package import Dispatch
+package import PlatformFoundation
 
 /// An offline-first cache service: the last good answer at once, the fresh one when the network has it.
 ///
@@ -84,39 +84,6 @@ public final class DataService: Sendable {
 }
 
 extension DataService {
-  /// Loads and calls back on the main actor, in order.
-  ///
-  /// - Parameters:
-  ///   - request: What to ask for.
-  ///   - policy: Which answers are wanted.
-  ///   - progress: Told of the bytes received, at most every 50 ms; not a delivery.
-  ///   - deliver: Told of each delivery.
-  /// - Returns: A handle to cancel with; dropping it does not.
-  @discardableResult public func load(
-    _ request: Request, policy: FetchPolicy = .storedThenFresh,
-    progress: (@MainActor (TransferProgress) -> Void)? = nil,
-    deliver: @escaping @MainActor (Delivery<Data>) -> Void
-  ) -> Load {
-    core.load(request, policy: policy, form: .data, progress: progress, deliver: deliver)
-  }
-
-  /// Loads and calls back on a queue, in order and one call at a time, whether the queue is serial or concurrent.
-  ///
-  /// - Parameters:
-  ///   - request: What to ask for.
-  ///   - policy: Which answers are wanted.
-  ///   - queue: Where the callbacks run.
-  ///   - progress: Told of the bytes received, at most every 50 ms; not a delivery.
-  ///   - deliver: Told of each delivery.
-  /// - Returns: A handle to cancel with; dropping it does not.
-  @discardableResult public func load(
-    _ request: Request, policy: FetchPolicy = .storedThenFresh, queue: DispatchQueue,
-    progress: (@Sendable (TransferProgress) -> Void)? = nil,
-    deliver: @escaping @Sendable (Delivery<Data>) -> Void
-  ) -> Load {
-    core.load(request, policy: policy, form: .data, on: .queue(queue), progress: progress, deliver: deliver)
-  }
-
   /// Loads with streamed bodies, calling back on the thread that produces the delivery: the stored one on the calling
   /// thread, before this returns if its lookup need not wait, the later ones mostly on the network thread. Callbacks
   /// must only pass it on; a queue per load would start two threads just for that.
@@ -133,6 +100,17 @@ extension DataService {
   ) -> Load {
     core.load(
       request, policy: policy, form: .stream, on: .inline, progress: progress, deliver: deliver, ended: ended)
+  }
+
+  /// Loads as ``start(_:policy:progress:deliver:ended:)`` does, bodies as what `decode` makes of them.
+  package func start<Value: Sendable>(
+    _ request: Request, policy: FetchPolicy, progress: (@Sendable (TransferProgress) -> Void)? = nil,
+    decode: @escaping @Sendable (Response<Data>) throws -> Value,
+    deliver: @escaping @Sendable (Delivery<Value>) -> Void, ended: @escaping @Sendable () -> Void
+  ) -> Load {
+    core.load(
+      request, policy: policy, form: .decoded(decode), on: .inline, progress: progress, deliver: deliver,
+      ended: ended)
   }
 }
 

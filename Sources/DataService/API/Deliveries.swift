@@ -76,14 +76,14 @@ extension DataService.Deliveries {
         port.end()
         port.finish()
       }
-      let load = LoadByHand(task, port)
+      let load = TaskLoad(task, port)
       if !port.begin(load) { load.cancel() }
     })
   }
 }
 
-/// The load behind hand-made deliveries. It stores nothing, so it is over where it is cancelled.
-private final class LoadByHand<Value: Sendable>: AnyLoad {
+/// A load that a task performs, by loads of its own or by hand. It stores nothing, so it is over where it is cancelled.
+final class TaskLoad<Value: Sendable>: AnyLoad {
   private let task: Task<Void, Never>
   private weak let port: Port<Value>?
   init(_ task: Task<Void, Never>, _ port: Port<Value>) {
@@ -92,14 +92,19 @@ private final class LoadByHand<Value: Sendable>: AnyLoad {
   }
   var request: PreparedRequest? { nil }
   func cancel() {
+    port?.close()
     task.cancel()
     port?.finish()
   }
-  func finished() async {}
+  func finished() async { await task.value }
+  func called() async {
+    await task.value
+    await port?.finished()
+  }
   func stop(with error: DataServiceError) { cancel() }
 }
 
-extension DataService {
+extension DeliverySource {
   /// The deliveries of a load, bodies as `Data`.
   ///
   /// - Parameters:
@@ -107,9 +112,9 @@ extension DataService {
   ///   - policy: Which answers are wanted.
   ///   - progress: Told of the bytes received, at most every 50 ms, on a thread of the service's.
   public func deliveries(
-    for request: Request, policy: FetchPolicy = .storedThenFresh,
-    progress: (@Sendable (TransferProgress) -> Void)? = nil
-  ) -> Deliveries<Data> {
+    for request: DataService.Request, policy: FetchPolicy = .storedThenFresh,
+    progress: (@Sendable (DataService.TransferProgress) -> Void)? = nil
+  ) -> DataService.Deliveries<Data> {
     sequence(request, policy: policy, form: .data, progress: progress)
   }
 
@@ -124,10 +129,10 @@ extension DataService {
   ///   - progress: Told of the bytes received, at most every 50 ms, on a thread of the service's.
   ///   - decode: Makes the value; runs on the thread that asked for the delivery or on one of the service's.
   public func deliveries<Value: Sendable>(
-    for request: Request, policy: FetchPolicy = .storedThenFresh,
-    progress: (@Sendable (TransferProgress) -> Void)? = nil,
-    decode: @escaping @Sendable (Response<Data>) throws -> Value
-  ) -> Deliveries<Value> {
+    for request: DataService.Request, policy: FetchPolicy = .storedThenFresh,
+    progress: (@Sendable (DataService.TransferProgress) -> Void)? = nil,
+    decode: @escaping @Sendable (DataService.Response<Data>) throws -> Value
+  ) -> DataService.Deliveries<Value> {
     sequence(request, policy: policy, form: .decoded(decode), progress: progress)
   }
 
@@ -140,9 +145,10 @@ extension DataService {
   ///   - policy: Which answers are wanted.
   ///   - progress: Told of the bytes received, at most every 50 ms, on a thread of the service's.
   public func deliveries<Value: Decodable & Sendable>(
-    for request: Request, as type: Value.Type, decoder: JSONDecoder = .init(),
-    policy: FetchPolicy = .storedThenFresh, progress: (@Sendable (TransferProgress) -> Void)? = nil
-  ) -> Deliveries<Value> {
+    for request: DataService.Request, as type: Value.Type, decoder: JSONDecoder = .init(),
+    policy: FetchPolicy = .storedThenFresh,
+    progress: (@Sendable (DataService.TransferProgress) -> Void)? = nil
+  ) -> DataService.Deliveries<Value> {
     sequence(request, policy: policy, form: .json(type, decoder), progress: progress)
   }
 
@@ -153,18 +159,9 @@ extension DataService {
   ///   - policy: Which answers are wanted.
   ///   - progress: Told of the bytes received, at most every 50 ms, on a thread of the service's.
   public func streams(
-    for request: Request, policy: FetchPolicy = .storedThenFresh,
-    progress: (@Sendable (TransferProgress) -> Void)? = nil
-  ) -> Deliveries<BodyStream> {
+    for request: DataService.Request, policy: FetchPolicy = .storedThenFresh,
+    progress: (@Sendable (DataService.TransferProgress) -> Void)? = nil
+  ) -> DataService.Deliveries<DataService.BodyStream> {
     sequence(request, policy: policy, form: .stream, progress: progress)
-  }
-
-  func sequence<Value: Sendable>(
-    _ request: Request, policy: FetchPolicy, form: ValueForm<Value>,
-    progress: (@Sendable (TransferProgress) -> Void)? = nil
-  ) -> Deliveries<Value> {
-    Deliveries { [core] port in
-      _ = core.load(request, policy: policy, form: form, to: port, progress: progress)
-    }
   }
 }

@@ -18,7 +18,7 @@ extension DataService {
     /// The answer comes from an exchange that begins after this call; under the `http` policy RFC 9111 decides whether
     /// the origin is asked. Calls made while a load runs, or before its deliveries are read, result in one further
     /// load. Without a reader nothing happens.
-    public func refetch() { source.service.core.refetch(sequence) }
+    public func refetch() { source.core.refetch(sequence) }
 
     /// Takes the deliveries one after the other.
     public struct AsyncIterator: AsyncIteratorProtocol {
@@ -61,7 +61,7 @@ final class LiveIteration<Value: Sendable>: Sendable {
 }
 
 // One sequence for a screen that stays open, built upon `deliveries(for:)` and `changes(to:)`.
-extension DataService {
+extension DeliverySource {
   /// The deliveries of a load and then, for as long as the sequence is read, what any task or process stores for the
   /// request and the deliveries of further loads.
   ///
@@ -84,8 +84,9 @@ extension DataService {
   ///   - policy: Which answers the first load wants; further ones want the fresh one, or what `http` wants.
   ///   - refetch: When the origin is asked again, besides ``Live/refetch()``.
   public func live(
-    _ request: Request, policy: FetchPolicy = .storedThenFresh, refetch: Set<Refetch> = []
-  ) -> Live<Data> {
+    _ request: DataService.Request, policy: FetchPolicy = .storedThenFresh,
+    refetch: Set<DataService.Refetch> = []
+  ) -> DataService.Live<Data> {
     live(request, policy, refetch, LiveSource.form(canRefuse: false) { $0.value })
   }
 
@@ -100,9 +101,10 @@ extension DataService {
   ///   - refetch: When the origin is asked again, besides ``Live/refetch()``.
   ///   - decode: Makes the value; runs on a thread of the service's, or of Swift's pool.
   public func live<Value: Sendable>(
-    _ request: Request, policy: FetchPolicy = .storedThenFresh, refetch: Set<Refetch> = [],
-    decode: @escaping @Sendable (Response<Data>) throws -> Value
-  ) -> Live<Value> {
+    _ request: DataService.Request, policy: FetchPolicy = .storedThenFresh,
+    refetch: Set<DataService.Refetch> = [],
+    decode: @escaping @Sendable (DataService.Response<Data>) throws -> Value
+  ) -> DataService.Live<Value> {
     live(request, policy, refetch, LiveSource.form(canRefuse: true, decode))
   }
 
@@ -115,18 +117,18 @@ extension DataService {
   ///   - policy: Which answers the first load wants.
   ///   - refetch: When the origin is asked again, besides ``Live/refetch()``.
   public func live<Value: Decodable & Sendable>(
-    _ request: Request, as type: Value.Type, decoder: JSONDecoder = .init(),
-    policy: FetchPolicy = .storedThenFresh, refetch: Set<Refetch> = []
-  ) -> Live<Value> {
+    _ request: DataService.Request, as type: Value.Type, decoder: JSONDecoder = .init(),
+    policy: FetchPolicy = .storedThenFresh, refetch: Set<DataService.Refetch> = []
+  ) -> DataService.Live<Value> {
     live(
       request, policy, refetch, LiveSource.form(canRefuse: true) { try decoder.decode(type, from: $0.value) })
   }
 
   private func live<Value: Sendable>(
-    _ request: Request, _ policy: FetchPolicy, _ refetch: Set<Refetch>,
+    _ request: DataService.Request, _ policy: FetchPolicy, _ refetch: Set<DataService.Refetch>,
     _ form: ValueForm<WholeValue<Value>>
-  ) -> Live<Value> {
-    Live(
-      source: LiveSource(service: self, request: request, policy: policy, refetch: refetch, form: form))
+  ) -> DataService.Live<Value> {
+    DataService.Live(
+      source: LiveSource(source: self, request: request, policy: policy, refetch: refetch, form: form))
   }
 }

@@ -42,12 +42,12 @@ final class LiveFeed<Value: Sendable>: Sendable {
   /// Wakes the loads: another one is demanded, or all that was ready has been read.
   private let wakeup = Wakeup()
   private let state: Guarded<State>
-  private var core: ServiceCore { source.service.core }
+  private var core: ServiceCore { source.core }
 
   init(_ source: LiveSource<Value>, _ sequence: LiveSequence) {
-    self.source = source
+    self.source = source.forOneAccount
     self.sequence = sequence
-    state = Guarded(State(judge: LiveJudge(began: source.service.core.timekeeper.startMark)))
+    state = Guarded(State(judge: LiveJudge(began: source.core.timekeeper.startMark)))
   }
 
   // MARK: - The reader
@@ -61,24 +61,37 @@ final class LiveFeed<Value: Sendable>: Sendable {
       return true
     }
     guard isFirst else { return }
-    let request = try? core.prepare(source.request, policy: source.policy)
-    let generation = AccountGeneration(known: nil, account: request?.key.account ?? "", door: core.door)
+    let task = Task { await run() }
+    let isOver = state.withLock { state in
+      state.task = task
+      return state.isOver
+    }
+    if isOver { task.cancel() }
+  }
+
+  /// Loads and observes, once it is known for whom.
+  private func run() async {
+    let located: DataService.Request
+    do { located = try await source.source.located(source.request) } catch { return end(with: error) }
+    let request = try? core.prepare(located, policy: source.policy)
+    let generation = request.flatMap { request in
+      request.key.account.isEmpty
+        ? nil : AccountGeneration(known: nil, account: request.key.account, door: core.door)
+    }
     let reader = ServiceState.LiveReader(
       sequence: sequence, request: request,
       refetch: { [weak self] in self?.demand() }, signOut: { [weak self] in self?.end(with: .signedOut) })
     let observer = core.addObserver(nil, reader: reader) { [weak self] in self?.end() }
     guard let observer else { return end() }
-    let task = Task {
-      await withTaskGroup { group in
-        group.addTask { await self.load(of: generation) }
-        group.addTask { await self.observe(generation) }
-      }
-    }
     let isOver = state.withLock { state in
-      (state.task, state.observer) = (task, observer)
+      if !state.isOver { state.observer = observer }
       return state.isOver
     }
-    if isOver { leave(task, observer) }
+    if isOver { return core.removeObserver(observer) }
+    await withTaskGroup { group in
+      group.addTask { await self.load(of: generation) }
+      group.addTask { await self.observe(located, generation) }
+    }
   }
 
   func next() async -> DataService.Delivery<Value>? {
@@ -128,7 +141,7 @@ final class LiveFeed<Value: Sendable>: Sendable {
 
   // MARK: - The loads
 
-  private func load(of generation: AccountGeneration) async {
+  private func load(of generation: AccountGeneration?) async {
     var reason: Reason?
     // How many loads in a row had no network.
     var failures = 0
@@ -145,11 +158,11 @@ final class LiveFeed<Value: Sendable>: Sendable {
         loaded(delivery)
       }
       // The account's row may be this load's.
-      if !generation.hasBegun { await generation.learnInTime() }
+      if let generation, !generation.hasBegun { await generation.learnInTime() }
       failures = isOffline && source.refetch.contains(.onReconnect) ? failures + 1 : 0
       reason = await nextReason(failures: failures)
       // Another process may have signed the account out just now.
-      do { try await generation.checkSignOut() } catch { return end(with: error) }
+      do { try await generation?.checkSignOut() } catch { return end(with: error) }
     } while reason != nil
   }
 
@@ -200,10 +213,10 @@ final class LiveFeed<Value: Sendable>: Sendable {
 
   /// Passes on what is stored, until the service is closed. An unusable store is tried again; the loads and the
   /// service's warnings say what is wrong with it, or with the request.
-  private func observe(_ generation: AccountGeneration) async {
+  private func observe(_ request: DataService.Request, _ generation: AccountGeneration?) async {
     while !Task.isCancelled {
       do {
-        for try await response in core.changes(to: source.request, of: generation) { observed(response) }
+        for try await response in core.changes(to: request, of: generation) { observed(response) }
         return
       } catch {
         guard let error = error as? DataServiceError else { return }
@@ -223,6 +236,7 @@ final class LiveFeed<Value: Sendable>: Sendable {
 
   /// Passes on what is stored. It is decoded only where it is news.
   func observed(_ stored: DataService.Response<Data>?) {
+    if source.source.hasEnded { return end(with: .signedOut) }
     let now = core.timekeeper.bootNanoseconds
     let isNews = state.withLock { state in
       state.judge.now = now
@@ -310,7 +324,7 @@ private final class LastDecoded<Value: Sendable>: Sendable {
 
 /// A live sequence's request, service and refetch rules.
 struct LiveSource<Value: Sendable>: Sendable {
-  let service: DataService
+  let source: any DeliverySource
   let request: DataService.Request
   let policy: FetchPolicy
   let refetch: Set<DataService.Refetch>
@@ -326,9 +340,17 @@ struct LiveSource<Value: Sendable>: Sendable {
     }
   }
 
+  var core: ServiceCore { source.service.core }
+
+  /// The same for one iteration, whose loads are all of one account.
+  var forOneAccount: LiveSource {
+    LiveSource(
+      source: source.forOneAccount(), request: request, policy: policy, refetch: refetch, form: form)
+  }
+
   /// The deliveries of a load.
   func deliveries(_ policy: FetchPolicy) -> DataService.Deliveries<WholeValue<Value>> {
-    service.sequence(request, policy: policy, form: form)
+    source.sequence(request, policy: policy, form: form)
   }
 
   /// The shortest of the intervals; `nil` where there is none.

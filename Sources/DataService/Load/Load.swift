@@ -546,7 +546,8 @@ final class Load<Value: Sendable>: AnyLoad, @unchecked Sendable {
     if !plan.form.needsWhole {
       return .made(storedPrepared(Made { try plan.response(of: body, data: Data(), head: head) }))
     }
-    if case .data(let data) = body, !(canRefuse && isHandedOver) {
+    // Who is called back on a queue may have begun the load on a thread that must not stand still.
+    if case .data(let data) = body, !(canRefuse && (isHandedOver || port.callsOnQueue)) {
       let make = { @Sendable [plan] in Made { try plan.response(of: body, data: data, head: head) } }
       return canRefuse && isExchangeDue ? .decoder(make) : .made(storedPrepared(make()))
     }

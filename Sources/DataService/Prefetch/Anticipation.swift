@@ -24,8 +24,9 @@ extension DataService {
   ///
   /// All members may be called from any thread and return at once. Dropping it does nothing: it is held for its time.
   public struct Anticipation<Value: Sendable>: Sendable {
-    let prefetch: Prefetch<Value>
-    /// A normal load, for when the prefetch cannot be used.
+    /// `nil` where nothing could be sent.
+    let prefetch: Prefetch<Value>?
+    /// A normal load, which reads the prefetch where that can be used.
     let normal: @Sendable (_ progress: (@Sendable (TransferProgress) -> Void)?) -> Deliveries<Value>
 
     /// Asks for the anticipated load: returns the deliveries of a normal load. The first iteration takes what is
@@ -34,21 +35,22 @@ extension DataService {
     /// - Parameter progress: Called with the bytes received from then on, at most every 50 ms, on a thread of the
     ///   service.
     public func commit(progress: (@Sendable (TransferProgress) -> Void)? = nil) -> Deliveries<Value> {
-      let other = normal(progress)
-      prefetch.commit(progress: progress)
-      return Deliveries { [prefetch] port in prefetch.read(port, orBegin: other.begin) }
+      prefetch?.commit(progress: progress)
+      return normal(progress)
     }
 
     /// Whether the prefetch is still held: not committed, released or refused.
-    public var isHeld: Bool { prefetch.isHeld }
+    public var isHeld: Bool { prefetch?.isHeld ?? false }
 
     /// Returns once its load is over, whatever its result.
-    package func finished() async { await prefetch.finished() }
+    package func finished() async { await prefetch?.finished() }
 
     /// Releases the prefetch: its exchange is stopped, and nothing of it is delivered.
-    public func cancel() { prefetch.release(.cancelled) }
+    public func cancel() { prefetch?.release(.cancelled) }
   }
+}
 
+extension DeliverySource {
   /// Prefetches a request: at touch-down, on hover, while a list scrolls.
   ///
   /// Returns at once. The conditional exchange has the field `Sec-Purpose: prefetch`. Loads come first: no
@@ -64,10 +66,10 @@ extension DataService {
   ///   - decode: Makes the value, on a thread of the service's; in a normal load also on the thread that asked for the
   ///     delivery.
   public func anticipate<Value: Sendable>(
-    _ request: Request, group: String? = nil, holdFor hold: Duration = .seconds(2),
-    whenUnused unused: UnusedAnticipation = .cancelled,
-    decode: @escaping @Sendable (Response<Data>) throws -> Value
-  ) -> Anticipation<Value> {
+    _ request: DataService.Request, group: String? = nil, holdFor hold: Duration = .seconds(2),
+    whenUnused unused: DataService.UnusedAnticipation = .cancelled,
+    decode: @escaping @Sendable (DataService.Response<Data>) throws -> Value
+  ) -> DataService.Anticipation<Value> {
     anticipate(request, form: .decoded(decode), group: group, holdFor: hold, whenUnused: unused)
   }
 
@@ -82,9 +84,9 @@ extension DataService {
   ///   - hold: How long it is held.
   ///   - unused: What becomes of it if it is not committed by then.
   public func anticipate<Value: Decodable & Sendable>(
-    _ request: Request, as type: Value.Type, decoder: JSONDecoder = .init(), group: String? = nil,
-    holdFor hold: Duration = .seconds(2), whenUnused unused: UnusedAnticipation = .cancelled
-  ) -> Anticipation<Value> {
+    _ request: DataService.Request, as type: Value.Type, decoder: JSONDecoder = .init(), group: String? = nil,
+    holdFor hold: Duration = .seconds(2), whenUnused unused: DataService.UnusedAnticipation = .cancelled
+  ) -> DataService.Anticipation<Value> {
     anticipate(request, form: .json(type, decoder), group: group, holdFor: hold, whenUnused: unused)
   }
 
@@ -96,20 +98,23 @@ extension DataService {
   ///   - hold: How long it is held.
   ///   - unused: What becomes of it if it is not committed by then.
   public func anticipate(
-    _ request: Request, group: String? = nil, holdFor hold: Duration = .seconds(2),
-    whenUnused unused: UnusedAnticipation = .cancelled
-  ) -> Anticipation<Data> {
+    _ request: DataService.Request, group: String? = nil, holdFor hold: Duration = .seconds(2),
+    whenUnused unused: DataService.UnusedAnticipation = .cancelled
+  ) -> DataService.Anticipation<Data> {
     anticipate(request, form: .data, group: group, holdFor: hold, whenUnused: unused)
   }
 
   private func anticipate<Value: Sendable>(
-    _ request: Request, form: ValueForm<Value>, group: String?, holdFor hold: Duration,
-    whenUnused unused: UnusedAnticipation
-  ) -> Anticipation<Value> {
-    let prefetch = Prefetch(core: core, request: request, form: form, group: group, unused: unused)
-    core.hold(prefetch, for: hold)
-    return Anticipation(prefetch: prefetch) { [self] progress in
-      sequence(request, policy: .storedThenFresh, form: form, progress: progress)
+    _ request: DataService.Request, form: ValueForm<Value>, group: String?, holdFor hold: Duration,
+    whenUnused unused: DataService.UnusedAnticipation
+  ) -> DataService.Anticipation<Value> {
+    let core = service.core
+    let prefetch = requestAsSent(request).map {
+      Prefetch(core: core, request: $0, form: form, group: group, unused: unused)
+    }
+    if let prefetch { core.hold(prefetch, for: hold) }
+    return DataService.Anticipation(prefetch: prefetch) { progress in
+      sequence(request, policy: .storedThenFresh, form: form, progress: progress, prefetch: prefetch)
     }
   }
 }

@@ -56,6 +56,9 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad, @unchecked Sendable
     decision.compareExchange(expected: .none, desired: new, ordering: .acquiringAndReleasing).exchanged
   }
 
+  /// Whether it is what a load of this request would send.
+  func isFor(_ request: DataService.Request) -> Bool { request == wanted }
+
   /// Commits the prefetch. Where it is not held any more, or has failed, whoever reads gets a normal load.
   func commit(progress: Progress?) {
     guard decide(.committed) else { return }

@@ -107,6 +107,9 @@ final class Port<Value: Sendable>: Sendable {
     handOn(delivery, state.withLock { $0.place(delivery, isInline: isInline) })
   }
 
+  /// Whether the callbacks run on a queue.
+  var callsOnQueue: Bool { callback?.queue != nil }
+
   /// Whether the callbacks run on the delivering thread.
   private var isInline: Bool { callback?.queue == nil && callback != nil }
 

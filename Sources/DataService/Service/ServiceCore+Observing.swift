@@ -18,18 +18,22 @@ private enum ObservationRhythm {
 }
 
 extension ServiceCore {
-  /// The stored response if its bytes are in memory, without waiting.
+  /// The longest body that is read on a caller's thread: some milliseconds.
+  private static let mostBytesAtOnce: Int64 = 4 << 20
+
+  /// The stored response, without waiting.
   func storedResponse(for request: DataService.Request) -> DataService.Response<Data>? {
     let began = timekeeper.bootNanoseconds
     guard let prepared = try? prepare(request, policy: .storedOnly), !prepared.isPassThrough,
       let found = try? store.lookupNow(prepared.key), let row = select(from: found, for: prepared),
-      row.body.isWhole || prepared.isHead
+      row.body.length <= Self.mostBytesAtOnce || prepared.isHead,
+      let data = prepared.isHead ? Data() : store.wholeNow(row.body)
     else { return nil }
     store.markUsed(rowID: row.id, atMilliseconds: timekeeper.wallMilliseconds)
     let head = HeadRule.head(
       of: row, prepared: prepared, now: timekeeper.wallMilliseconds,
       elapsed: .nanoseconds(timekeeper.bootNanoseconds - began))
-    return .init(value: prepared.isHead ? Data() : row.body.firstChunk, head: head)
+    return .init(value: data, head: head)
   }
 
   /// The row, and each later version of it, until the sequence is dropped or the service closed.

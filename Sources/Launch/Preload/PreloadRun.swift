@@ -45,9 +45,6 @@ public final class PreloadRun: Sendable {
 
   private let plan: PreloadPlan
   private let source: any DeliverySource
-  /// Runs the steps that only update the store: decoding and handing over stay off the service's thread, which every
-  /// transfer needs.
-  private let storingExecutor: (any TaskExecutor)?
   private let clock: LaunchClock
   private let number: UInt64
   private let queue = EventQueue()
@@ -64,7 +61,6 @@ public final class PreloadRun: Sendable {
   public init(_ plan: PreloadPlan, on source: any DeliverySource, clock: LaunchClock = .continuous) {
     self.plan = plan
     self.source = source.forOneAccount()
-    storingExecutor = self.source.storingExecutor
     self.clock = clock
     number = Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
     state = GuardedWork(
@@ -182,7 +178,8 @@ public final class PreloadRun: Sendable {
   private func start(_ index: Int, _ state: inout State) {
     state.reports[index].beganAt = state.now
     let previous = state.tasks[index]
-    let executor = plan.steps[index].keepsResponse ? nil : storingExecutor
+    // Steps that only update the store run on the service's thread; decoding and handing over stay off it.
+    let executor = plan.steps[index].keepsResponse ? nil : source.service.executor
     state.tasks[index] = Task(executorPreference: executor) { [self] in
       await previous?.value
       await plan.steps[index].run(source, plan.policy, plan.reportsProgress) { news in

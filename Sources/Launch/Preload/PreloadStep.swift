@@ -30,8 +30,8 @@ public struct PreloadStep: Sendable {
     _ name: String, _ request: DataService.Request, weight: Double = 1, isCritical: Bool = true,
     decode: @escaping @Sendable (DataService.Response<Data>) throws -> Value
   ) {
-    self.init(name, request, weight: weight, isCritical: isCritical) { service, request, policy, progress in
-      service.deliveries(for: request, policy: policy, progress: progress, decode: decode)
+    self.init(name, request, weight: weight, isCritical: isCritical) { source, policy, progress in
+      source.deliveries(for: request, policy: policy, progress: progress, decode: decode)
     }
   }
 
@@ -51,8 +51,8 @@ public struct PreloadStep: Sendable {
   public init(
     _ name: String, _ request: DataService.Request, weight: Double = 1, isCritical: Bool = true
   ) {
-    self.init(name, request, weight: weight, isCritical: isCritical) { service, request, policy, progress in
-      service.deliveries(for: request, policy: policy, progress: progress)
+    self.init(name, request, weight: weight, isCritical: isCritical) { source, policy, progress in
+      source.deliveries(for: request, policy: policy, progress: progress)
     }
   }
 
@@ -64,8 +64,8 @@ public struct PreloadStep: Sendable {
   ) -> PreloadStep {
     var step = PreloadStep(
       name, request, weight: weight, isCritical: isCritical, ending: { await $0.withWholeBody }
-    ) { service, request, policy, progress in
-      service.streams(for: request, policy: policy, progress: progress)
+    ) { source, policy, progress in
+      source.streams(for: request, policy: policy, progress: progress)
     }
     step.keepsResponse = false
     return step
@@ -73,8 +73,7 @@ public struct PreloadStep: Sendable {
 
   private typealias Begin<Value: Sendable> =
     @Sendable (
-      DataService, DataService.Request, FetchPolicy,
-      (@Sendable (DataService.TransferProgress) -> Void)?
+      any DeliverySource, FetchPolicy, (@Sendable (DataService.TransferProgress) -> Void)?
     ) -> DataService.Deliveries<Value>
 
   private init<Value: Sendable>(
@@ -90,11 +89,9 @@ public struct PreloadStep: Sendable {
     run = { source, policy, reportsProgress, report in
       // Those whose bodies still arrive.
       let (unended, held) = AsyncStream.makeStream(of: DataService.Delivery<Value>.self)
-      await source.load(request, policy: policy) { service, request, policy in
-        var progress: (@Sendable (DataService.TransferProgress) -> Void)?
-        if reportsProgress { progress = { report(.received($0.received, expected: $0.expected)) } }
-        return begin(service, request, policy, progress)
-      } deliver: { delivery in
+      var progress: (@Sendable (DataService.TransferProgress) -> Void)?
+      if reportsProgress { progress = { report(.received($0.received, expected: $0.expected)) } }
+      for await delivery in begin(source, policy, progress) {
         if ending != nil, delivery.isUnstored { held.yield(delivery) } else { report(StepNews(delivery)) }
       }
       held.finish()

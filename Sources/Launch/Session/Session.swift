@@ -23,7 +23,8 @@ public final class Session: DeliverySource {
     var lastWrite: Task<(any Error)?, Never>?
   }
 
-  let service: DataService
+  /// The service that performs its loads.
+  public let service: DataService
   let configuration: Configuration
   private let credentials: any CredentialStore
   private let state: GuardedWork<State>

@@ -5,10 +5,11 @@ internal import PlatformFoundation
 /// One load for a session's account: with the account's token, and with a renewed one where the origin refuses it.
 struct SessionLoad<Value: Sendable> {
   let session: Session
-  let request: DataService.Request
-  let policy: FetchPolicy
-  let begin: @Sendable (DataService, DataService.Request, FetchPolicy) -> DataService.Deliveries<Value>
+  let load: DataService.PendingLoad<Value>
   let deliver: @Sendable (DataService.Delivery<Value>) -> Void
+
+  private var request: DataService.Request { load.request }
+  private var policy: FetchPolicy { load.policy }
 
   /// - Parameter source: Whose load it has to be; `nil` takes whoever is signed in.
   func run(for source: AccountSource? = nil) async {
@@ -23,7 +24,7 @@ struct SessionLoad<Value: Sendable> {
     if let source, !source.admits(first) { return deliver(.failure(Session.signedOut, lastKnown: nil)) }
     let relay = Relay(session: session, pass: first, deliver: deliver)
     if policy == .storedOnly || !mustBeRenewed(first) {
-      for await delivery in begin(session.service, session.authorized(request, by: first), policy) {
+      for await delivery in deliveries(by: first, policy) {
         relay.passUnlessRefused(delivery)
       }
       guard relay.wasRefused else { return }
@@ -46,16 +47,20 @@ struct SessionLoad<Value: Sendable> {
     case .success(let second):
       // What is stored is not delivered twice.
       let again = policy.showsStoredFirst || relay.shown != nil ? policy.again(ifOlderThan: nil) : policy
-      for await delivery in begin(session.service, session.authorized(request, by: second), again) {
+      for await delivery in deliveries(by: second, again) {
         if session.configuration.isRefused(delivery) { session.refusedAgain(second) }
         relay.hand(delivery)
       }
     }
   }
 
+  private func deliveries(by pass: Session.Pass, _ policy: FetchPolicy) -> DataService.Deliveries<Value> {
+    load.deliveries(from: session.service, for: session.authorized(request, by: pass), policy: policy)
+  }
+
   /// What is stored for the account, if the caller's decoder takes it.
   private func stored(_ pass: Session.Pass) async -> DataService.Response<Value>? {
-    for await delivery in begin(session.service, session.authorized(request, by: pass), .storedOnly) {
+    for await delivery in deliveries(by: pass, .storedOnly) {
       if case .stored(let response) = delivery { return response }
     }
     return nil
@@ -120,14 +125,18 @@ final class AccountSource: DeliverySource {
     return !session.isCurrent(epoch)
   }
 
-  func load<Value: Sendable>(
-    _ request: DataService.Request, policy: FetchPolicy,
-    begin:
-      @escaping @Sendable (DataService, DataService.Request, FetchPolicy) -> DataService.Deliveries<Value>,
-    deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void
-  ) async {
-    let load = SessionLoad(session: session, request: request, policy: policy, begin: begin, deliver: deliver)
-    await load.run(for: self)
+  var service: DataService { session.service }
+
+  func begin<Value: Sendable>(_ load: DataService.PendingLoad<Value>) -> DataService.Load {
+    load.begin { [self] in await SessionLoad(session: session, load: load, deliver: $0).run(for: self) }
+  }
+
+  func requestAsSent(_ request: DataService.Request) -> DataService.Request? {
+    session.pass.flatMap { admits($0) ? session.authorized(request, by: $0) : nil }
+  }
+
+  func requestAsStored(_ request: DataService.Request) -> DataService.Request? {
+    session.passOfAccount.flatMap { admits($0) ? session.authorized(request, by: $0) : nil }
   }
 }
 

@@ -231,4 +231,24 @@ import TestTurns
     #expect(received.withLock { $0 } == [4])
     await fixture.service.close()
   }
+
+  @Test func `callbacks on a queue: no decoder runs on the thread that began the load`() async throws {
+    let fixture = try ServiceFixture.scripted { _, _ in .answer(#"{"items":["a"]}"#) }
+    let url = try #require(URL(string: "http://origin.test/feed"))
+    _ = await fixture.deliveries(url)
+    let returned = DispatchSemaphore(value: 0)
+    let threads = Mutex<[DispatchTimeoutResult]>([])
+    let load = fixture.service.load(
+      DataService.Request(url), policy: .storedOnly, queue: Self.queue,
+      decode: { response in
+        // Would wait in vain on the thread that calls `load`.
+        let result = returned.wait(timeout: .now() + 20)
+        threads.withLock { $0.append(result) }
+        return try Self.decode(response)
+      }, deliver: { _ in })
+    returned.signal()
+    await load.finished()
+    #expect(threads.withLock { $0 } == [.success])
+    await fixture.service.close()
+  }
 }

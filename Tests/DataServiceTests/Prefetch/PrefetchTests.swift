@@ -316,7 +316,7 @@ import TestTurns
     await isAsked.wait()
     // Its load is none of those that the sign-out has stopped.
     await fixture.service.core.engine.run { _ in
-      anticipation.prefetch.signOut { $0.key.account == "alice" }
+      anticipation.prefetch?.signOut { $0.key.account == "alice" }
     }
     let deliveries = anticipation.commit()
     never.open()

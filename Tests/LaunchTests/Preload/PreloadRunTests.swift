@@ -450,21 +450,18 @@ import TestTurns
 
   /// A source whose account ends while its only delivery is under way.
   private final class EndingSource: DeliverySource {
-    private let service: DataService
+    let service: DataService
     private let isOver = Atomic(false)
     var hasEnded: Bool { isOver.load(ordering: .relaxed) }
 
     init(_ service: DataService) { self.service = service }
 
-    func load<Value: Sendable>(
-      _ request: DataService.Request, policy: FetchPolicy,
-      begin:
-        @escaping @Sendable (DataService, DataService.Request, FetchPolicy) -> DataService.Deliveries<Value>,
-      deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void
-    ) async {
-      for await delivery in begin(service, request, policy) {
-        isOver.store(true, ordering: .relaxed)
-        deliver(delivery)
+    func begin<Value: Sendable>(_ load: DataService.PendingLoad<Value>) -> DataService.Load {
+      load.begin { [self] deliver in
+        for await delivery in load.deliveries(from: service, for: load.request, policy: load.policy) {
+          isOver.store(true, ordering: .relaxed)
+          deliver(delivery)
+        }
       }
     }
   }

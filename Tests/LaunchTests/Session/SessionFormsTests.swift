@@ -1,8 +1,10 @@
 import DataService
 import DataServiceTesting
+import Dispatch
 import FixtureServer
 import Launch
 import PlatformFoundation
+import Synchronization
 import TestSupport
 import TestTurns
 import Testing
@@ -71,6 +73,105 @@ import Testing
       },
       session.storedResponse(for: request, as: Feed.self)?.value.edition,
     ]
+  }
+
+  @Test func `callbacks on a queue, with the token and a renewed one`() async throws {
+    let fixture = try fixture()
+    let session = await session(on: fixture)
+    let editions = Mutex<[Int?]>([])
+    let load = session.load(try request(), as: Feed.self, queue: DispatchQueue(label: "callbacks")) {
+      delivery in
+      editions.withLock { $0.append(delivery.value?.edition) }
+    }
+    await load.finished()
+    #expect(editions.withLock { $0 } == [2])
+    await fixture.service.close()
+  }
+
+  @Test func `what is anticipated is sent with the token, and is the load's`() async throws {
+    let fixture = try fixture()
+    let session = await session(on: fixture)
+    // The old token is refused, so that the load repeats with a new one what the prefetch has brought.
+    let first = session.anticipate(try request(), as: Feed.self)
+    var editions: [Int?] = []
+    for await delivery in first.commit() { editions.append(delivery.value?.edition) }
+    let second = session.anticipate(try request(), as: Feed.self)
+    for await delivery in second.commit() { editions.append(delivery.value?.edition) }
+    #expect(editions == [2, 2, 3])
+    #expect(
+      fixture.requests.map { $0.fields["Sec-Purpose"] } == ["prefetch", nil, "prefetch"])
+    try await session.signOut()
+    let none = session.anticipate(try request(), as: Feed.self)
+    #expect(!none.isHeld)
+    var last: [DataServiceError.Kind?] = []
+    for await delivery in none.commit() { last.append(delivery.error?.kind) }
+    #expect(last == [.signedOut])
+    #expect(fixture.requests.count == 3)
+    await fixture.service.close()
+  }
+
+  @Test func `a live screen waits for the launch, renews, sends later tokens, and ends at the sign-out`()
+    async throws
+  {
+    let fixture = try fixture()
+    var configuration = Session.Configuration()
+    configuration.renew = { _ in SessionTests.new }
+    let session = Session(
+      service: fixture.service, credentials: MemoryCredentials(SessionTests.old), configuration: configuration
+    )
+    let live = session.live(try request(), as: Feed.self)
+    var iterator = live.makeAsyncIterator()
+    async let started: Void = session.start()
+    #expect(await iterator.next()?.value?.edition == 2)
+    await started
+    live.refetch()
+    #expect(await iterator.next()?.value?.edition == 3)
+    try await session.signOut()
+    #expect(await iterator.next()?.error?.kind == .signedOut)
+    #expect(await iterator.next() == nil)
+    #expect(
+      fixture.requests.map { $0.fields["Authorization"] } == ["Bearer old", "Bearer new", "Bearer new"])
+    #expect(try await fixture.service.entries().isEmpty)
+    await fixture.service.close()
+  }
+
+  @Test func `a live screen of an account that another replaces ends with what is stored next`() async throws
+  {
+    let fixture = try fixture()
+    let session = await session(on: fixture)
+    var iterator = session.live(try request(), as: Feed.self).makeAsyncIterator()
+    #expect(await iterator.next()?.value?.edition == 2)
+    let stored = try #require(session.requestAsStored(try request()))
+    try await session.signIn(Credential(account: "bob", token: "b"))
+    try await fixture.service.store(Data(#"{"edition":9}"#.utf8), for: stored)
+    #expect(await iterator.next()?.error?.kind == .signedOut)
+    #expect(await iterator.next() == nil)
+    await fixture.service.close()
+  }
+
+  @Test func `changes wait for the launch, and are the account's`() async throws {
+    let fixture = try fixture()
+    let session = Session(service: fixture.service, credentials: MemoryCredentials(SessionTests.new))
+    var stored = try request()
+    stored.account = .named("alice")
+    try await fixture.service.store(Data(#"{"edition":7}"#.utf8), for: stored)
+    var iterator = session.changes(to: try request(), as: Feed.self).makeAsyncIterator()
+    async let started: Void = session.start()
+    let first = try await iterator.next()
+    #expect(first??.value.edition == 7)
+    await started
+    await fixture.service.close()
+  }
+
+  @Test func `changes of nobody are refused`() async throws {
+    let fixture = try fixture()
+    let session = Session(service: fixture.service, credentials: MemoryCredentials(nil))
+    await session.start()
+    let changes = session.changes(to: try request())
+    await #expect { for try await _ in changes {} } throws: {
+      ($0 as? DataServiceError)?.kind == .signedOut
+    }
+    await fixture.service.close()
   }
 
   @Test func `a sequence that is left, and a task that is cancelled, cancel the load`() async throws {

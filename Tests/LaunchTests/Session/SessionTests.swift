@@ -293,9 +293,7 @@ private struct LockedCredentials: CredentialStore {
       service: fixture.service, credentials: MemoryCredentials(expired), configuration: configuration)
     await session.start()
     let lines = Mutex<[String]>([])
-    await session.load(try request(), policy: .storedThenFresh) { service, request, policy in
-      service.deliveries(for: request, policy: policy)
-    } deliver: { delivery in
+    for await delivery in session.deliveries(for: try request()) {
       lines.withLock { $0.append(delivery.outline) }
       mayRenew.open()
     }
@@ -486,8 +484,8 @@ private struct LockedCredentials: CredentialStore {
     clock.advance(by: .seconds(30))
     #expect(await outline(try request("other"), by: session, policy: .freshOnly) == ["failure(status)"])
     #expect(session.current == .expired(account: "alice"))
-    let authorized = session.authorized(try request())
-    #expect(authorized == nil)
+    let sent = session.requestAsSent(try request())
+    #expect(sent == nil)
     #expect(await outline(try request(), by: session, policy: policy) == expected)
     #expect(transport.requests.count == 2)
     #expect(session.current == .expired(account: "alice"))

@@ -10,9 +10,7 @@ extension DeliverySource {
     _ request: DataService.Request, policy: FetchPolicy = .storedThenFresh, first: Gate? = nil
   ) async -> [String] {
     let lines = Mutex<[String]>([])
-    await load(request, policy: policy) { service, request, policy in
-      service.deliveries(for: request, policy: policy)
-    } deliver: { delivery in
+    for await delivery in deliveries(for: request, policy: policy) {
       lines.withLock { $0.append(delivery.outline) }
       first?.open()
     }

@@ -112,15 +112,10 @@ struct Reader {
 
   /// Whatever brings a newer feed into the store, the list shows it.
   private mutating func follow() {
-    guard let request = session.authorized(news.feed) else { return }
-    following = Task { [service, post] in
+    following = Task { [news, session, post] in
       do {
-        for try await response in service.changes(to: request) {
-          guard let data = response?.value, let feed = try? JSONDecoder().decode(News.Feed.self, from: data)
-          else {
-            continue
-          }
-          post.yield(.feed(feed))
+        for try await response in session.changes(to: news.feed, as: News.Feed.self) {
+          if let feed = response?.value { post.yield(.feed(feed)) }
         }
       } catch {
         // Without a store there is nothing to follow; loads go on without it.
@@ -176,9 +171,7 @@ struct Reader {
 
   private func refresh() {
     Task { [news, session, post] in
-      await session.load(news.feed, policy: .freshOnly) { service, request, policy in
-        service.deliveries(for: request, as: News.Feed.self, policy: policy)
-      } deliver: { delivery in
+      for await delivery in session.deliveries(for: news.feed, as: News.Feed.self, policy: .freshOnly) {
         if case .failure(let error, _) = delivery { post.yield(.notice("No fresh news: \(error.message)")) }
       }
     }

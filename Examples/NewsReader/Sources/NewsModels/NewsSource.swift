@@ -22,12 +22,10 @@ public struct NewsSource: Sendable {
   }
 
   /// The origin's news, for the account that is signed in.
-  init(_ api: NewsAPI, service: DataService, session: Session) {
+  init(_ api: NewsAPI, session: Session) {
     self.init(
       headlines: { session.deliveries(for: api.headlines, as: [Headline].self, policy: $0) },
       story: { session.deliveries(for: api.story($0), as: Story.self) },
-      anticipate: { id in
-        session.authorized(api.story(id)).map { service.anticipate($0, as: Story.self, group: "headlines") }
-      })
+      anticipate: { session.anticipate(api.story($0), as: Story.self, group: "headlines") })
   }
 }

@@ -77,7 +77,7 @@ import Observation
       if case .list(let list) = screen, list.account == account { return }
       leave()
       notice = nil
-      screen = .list(ListModel(account: account, source: NewsSource(api, service: service, session: session)))
+      screen = .list(ListModel(account: account, source: NewsSource(api, session: session)))
     case .expired(let account):
       login("The session of \(account) has expired.")
     case .signedOut(.unreadable(let reason)):

@@ -1,7 +1,7 @@
 internal import Guards
 public import PlatformFoundation
 
-extension DataService {
+extension DeliverySource {
   /// One response: the fresh one or, where the policy falls back on it, the stored one.
   ///
   /// Under `freshOnly` every failure is thrown, whatever is stored. A task that is cancelled before the load is over
@@ -14,9 +14,9 @@ extension DataService {
   ///   - progress: Told of the bytes received, at most every 50 ms, on a thread of the service's.
   /// - Throws: The failure that the policy leaves.
   @concurrent public func response(
-    for request: Request, policy: FetchPolicy = .freshElseStored(),
-    progress: (@Sendable (TransferProgress) -> Void)? = nil
-  ) async throws(DataServiceError) -> Response<Data> {
+    for request: DataService.Request, policy: FetchPolicy = .freshElseStored(),
+    progress: (@Sendable (DataService.TransferProgress) -> Void)? = nil
+  ) async throws(DataServiceError) -> DataService.Response<Data> {
     try await one(request, policy: policy, form: .data, progress: progress)
   }
 
@@ -30,10 +30,10 @@ extension DataService {
   ///     that it refuses is thrown as `undecodable` and replaces nothing.
   /// - Throws: The failure that the policy leaves.
   @concurrent public func response<Value: Sendable>(
-    for request: Request, policy: FetchPolicy = .freshElseStored(),
-    progress: (@Sendable (TransferProgress) -> Void)? = nil,
-    decode: @escaping @Sendable (Response<Data>) throws -> Value
-  ) async throws(DataServiceError) -> Response<Value> {
+    for request: DataService.Request, policy: FetchPolicy = .freshElseStored(),
+    progress: (@Sendable (DataService.TransferProgress) -> Void)? = nil,
+    decode: @escaping @Sendable (DataService.Response<Data>) throws -> Value
+  ) async throws(DataServiceError) -> DataService.Response<Value> {
     try await one(request, policy: policy, form: .decoded(decode), progress: progress)
   }
 
@@ -47,19 +47,20 @@ extension DataService {
   ///   - progress: Told of the bytes received, at most every 50 ms, on a thread of the service's.
   /// - Throws: The failure that the policy leaves.
   @concurrent public func response<Value: Decodable & Sendable>(
-    for request: Request, as type: Value.Type, decoder: JSONDecoder = .init(),
-    policy: FetchPolicy = .freshElseStored(), progress: (@Sendable (TransferProgress) -> Void)? = nil
-  ) async throws(DataServiceError) -> Response<Value> {
+    for request: DataService.Request, as type: Value.Type, decoder: JSONDecoder = .init(),
+    policy: FetchPolicy = .freshElseStored(),
+    progress: (@Sendable (DataService.TransferProgress) -> Void)? = nil
+  ) async throws(DataServiceError) -> DataService.Response<Value> {
     try await one(request, policy: policy, form: .json(type, decoder), progress: progress)
   }
 
   private func one<Value: Sendable>(
-    _ request: Request, policy: FetchPolicy, form: ValueForm<Value>,
-    progress: (@Sendable (TransferProgress) -> Void)?
-  ) async throws(DataServiceError) -> Response<Value> {
+    _ request: DataService.Request, policy: FetchPolicy, form: ValueForm<Value>,
+    progress: (@Sendable (DataService.TransferProgress) -> Void)?
+  ) async throws(DataServiceError) -> DataService.Response<Value> {
     guard !Task.isCancelled else { throw .cancelledTask }
     let result = OneResult<Value>()
-    let load = core.load(
+    let load = self.load(
       request, policy: policy, form: form, on: .inline, progress: progress,
       deliver: { result.take($0) }, ended: { result.end() })
     // Woken once, when all is over, and not for each delivery.
@@ -72,54 +73,69 @@ extension DataService {
   }
 }
 
-extension DataService {
+extension DeliverySource {
   /// The stored response, at once: for the first frame of a user interface.
   ///
-  /// Runs on the calling thread in some ten microseconds and never waits: where the store is locked, or the body is
-  /// longer than one chunk, there is none. Load with `.freshOnly` afterwards, or the stored one is shown twice.
+  /// Runs on the calling thread and never waits: in some ten microseconds, and some milliseconds for a body of
+  /// megabytes. Where the store is locked, or the body is over 4 MiB (4,194,304 bytes), there is none. Load with `.freshOnly` afterwards, or the stored one is shown twice.
   @available(*, noasync, message: "use deliveries(for:), whose first delivery is the stored response")
-  public func storedResponse(for request: Request) -> Response<Data>? { core.storedResponse(for: request) }
+  public func storedResponse(for request: DataService.Request) -> DataService.Response<Data>? {
+    requestAsStored(request).flatMap(service.core.storedResponse)
+  }
 
   /// The stored response, at once, its body as what `decode` makes of it on this thread; one that it refuses counts as
   /// not stored.
   @available(*, noasync, message: "use deliveries(for:decode:), whose first delivery is the stored response")
   public func storedResponse<Value: Sendable>(
-    for request: Request, decode: @escaping @Sendable (Response<Data>) throws -> Value
-  ) -> Response<Value>? {
-    core.value(of: core.storedResponse(for: request), for: request, form: .decoded(decode))
+    for request: DataService.Request, decode: @escaping @Sendable (DataService.Response<Data>) throws -> Value
+  ) -> DataService.Response<Value>? {
+    service.core.value(of: storedResponse(for: request), for: request, form: .decoded(decode))
   }
 
   /// The stored response, at once, its body decoded from JSON on this thread; one that does not decode counts as not
   /// stored.
   @available(*, noasync, message: "use deliveries(for:as:), whose first delivery is the stored response")
   public func storedResponse<Value: Decodable & Sendable>(
-    for request: Request, as type: Value.Type, decoder: JSONDecoder = .init()
-  ) -> Response<Value>? {
-    core.value(of: core.storedResponse(for: request), for: request, form: .json(type, decoder))
+    for request: DataService.Request, as type: Value.Type, decoder: JSONDecoder = .init()
+  ) -> DataService.Response<Value>? {
+    service.core.value(of: storedResponse(for: request), for: request, form: .json(type, decoder))
   }
 }
 
-extension DataService {
+extension DeliverySource {
+  /// The newest stored response, now and whenever this process or another changes it; `nil` while there is none.
+  ///
+  /// Only the newest is buffered. A change is seen within some 20 ms. Nothing runs while the store does not change, or
+  /// after the iterator is released. The sequence ends when the service is closed, immediately if it already is. Bodies
+  /// are held in memory: one that is longer than ``Limits/dataBytes`` counts as none.
+  ///
+  /// It throws `invalidRequest`, and `store` where the store cannot be used before a person repairs it: a folder in its
+  /// place, another program's file. If the store is damaged, in use or removed, observing goes on once it is made anew
+  /// or free again.
+  public func changes(to request: DataService.Request) -> DataService.Changes {
+    DataService.Changes(source: self, request: request)
+  }
+
   /// The newest stored response, now and whenever it changes, its body as what `decode` makes of it; otherwise as
   /// ``changes(to:)``. One that `decode` refuses counts as not stored; `decode` runs in the reader's task.
   public func changes<Value: Sendable>(
-    to request: Request, decode: @escaping @Sendable (Response<Data>) throws -> Value
-  ) -> some AsyncSequence<Response<Value>?, DataServiceError> & Sendable {
+    to request: DataService.Request, decode: @escaping @Sendable (DataService.Response<Data>) throws -> Value
+  ) -> some AsyncSequence<DataService.Response<Value>?, DataServiceError> & Sendable {
     changes(to: request, form: .decoded(decode))
   }
 
   /// The newest stored response, now and whenever it changes, its body decoded from JSON in the reader's task;
   /// otherwise as ``changes(to:)``. One that does not decode counts as not stored.
   public func changes<Value: Decodable & Sendable>(
-    to request: Request, as type: Value.Type, decoder: JSONDecoder = .init()
-  ) -> some AsyncSequence<Response<Value>?, DataServiceError> & Sendable {
+    to request: DataService.Request, as type: Value.Type, decoder: JSONDecoder = .init()
+  ) -> some AsyncSequence<DataService.Response<Value>?, DataServiceError> & Sendable {
     changes(to: request, form: .json(type, decoder))
   }
 
   func changes<Value: Sendable>(
-    to request: Request, form: ValueForm<Value>
-  ) -> some AsyncSequence<Response<Value>?, DataServiceError> & Sendable {
-    changes(to: request).map { [core] in core.value(of: $0, for: request, form: form) }
+    to request: DataService.Request, form: ValueForm<Value>
+  ) -> some AsyncSequence<DataService.Response<Value>?, DataServiceError> & Sendable {
+    changes(to: request).map { [core = service.core] in core.value(of: $0, for: request, form: form) }
   }
 }
 
