@@ -99,7 +99,7 @@ extension DataService {
     deliver: @escaping @Sendable (Delivery<BodyStream>) -> Void, ended: @escaping @Sendable () -> Void
   ) -> Load {
     core.load(
-      request, policy: policy, form: .stream, on: .inline, progress: progress, deliver: deliver, ended: ended)
+      request, policy: policy, form: .stream, progress: progress, deliver: deliver, ended: ended)
   }
 
   /// Loads as ``start(_:policy:progress:deliver:ended:)`` does, bodies as what `decode` makes of them.
@@ -109,7 +109,7 @@ extension DataService {
     deliver: @escaping @Sendable (Delivery<Value>) -> Void, ended: @escaping @Sendable () -> Void
   ) -> Load {
     core.load(
-      request, policy: policy, form: .decoded(decode), on: .inline, progress: progress, deliver: deliver,
+      request, policy: policy, form: .decoded(decode), progress: progress, deliver: deliver,
       ended: ended)
   }
 }

@@ -35,7 +35,7 @@ extension DeliverySource {
     progress: (@Sendable (DataService.TransferProgress) -> Void)? = nil,
     deliver: @escaping @Sendable (DataService.Delivery<Data>) -> Void
   ) -> DataService.Load {
-    load(request, policy: policy, form: .data, on: .queue(queue), progress: progress, deliver: deliver)
+    load(request, policy: policy, form: .data, on: queue, progress: progress, deliver: deliver)
   }
 
   /// Loads and calls back on the main actor, in order, bodies as what `decode` makes of them.
@@ -92,7 +92,7 @@ extension DeliverySource {
     deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void
   ) -> DataService.Load {
     load(
-      request, policy: policy, form: .decoded(decode), on: .queue(queue), progress: progress, deliver: deliver
+      request, policy: policy, form: .decoded(decode), on: queue, progress: progress, deliver: deliver
     )
   }
 
@@ -114,7 +114,7 @@ extension DeliverySource {
     deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void
   ) -> DataService.Load {
     load(
-      request, policy: policy, form: .json(type, decoder), on: .queue(queue), progress: progress,
+      request, policy: policy, form: .json(type, decoder), on: queue, progress: progress,
       deliver: deliver)
   }
 }

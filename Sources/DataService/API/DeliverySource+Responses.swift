@@ -61,7 +61,7 @@ extension DeliverySource {
     guard !Task.isCancelled else { throw .cancelledTask }
     let result = OneResult<Value>()
     let load = self.load(
-      request, policy: policy, form: form, on: .inline, progress: progress,
+      request, policy: policy, form: form, on: nil, progress: progress,
       deliver: { result.take($0) }, ended: { result.end() })
     // Woken once, when all is over, and not for each delivery.
     await withTaskCancellationHandler {

@@ -55,14 +55,18 @@ extension DataService {
     let form: ValueForm<Value>
     let port: Port<Value>
     let progress: (@Sendable (TransferProgress) -> Void)?
-    /// What was begun early, for the load that is sent as it was.
-    var prefetch: Prefetch<Value>?
+    var early: Early?
+
+    /// Sends to a port what was begun early, or what `orBegin` begins; `nil` where another request was.
+    typealias Early =
+      @Sendable (Request, Port<Value>, _ orBegin: @escaping @Sendable (Port<Value>) -> Void) -> (any AnyLoad)?
 
     /// Begins it on a service, as it is.
     public func begin(on service: DataService) -> Load {
-      guard let prefetch, prefetch.isFor(request) else { return begin(on: service.core, port) }
-      prefetch.read(port, orBegin: { [self] in _ = begin(on: service.core, $0) })
-      return Load(task: prefetch)
+      if let load = early?(request, port, { [self] in _ = begin(on: service.core, $0) }) {
+        return Load(task: load)
+      }
+      return begin(on: service.core, port)
     }
 
     private func begin(on core: ServiceCore, _ port: Port<Value>) -> Load {
@@ -93,7 +97,7 @@ extension DataService {
         let load = PendingLoad(
           request: request, policy: policy, form: form, port: port,
           progress: progress.map(self.port.reporting),
-          prefetch: policy == self.policy ? prefetch : nil)
+          early: policy == self.policy ? early : nil)
         _ = load.begin(on: service)
       }
     }
@@ -104,23 +108,24 @@ extension DeliverySource {
   /// The deliveries of a load in a form, as a sequence.
   func sequence<Value: Sendable>(
     _ request: DataService.Request, policy: FetchPolicy, form: ValueForm<Value>,
-    progress: (@Sendable (DataService.TransferProgress) -> Void)? = nil, prefetch: Prefetch<Value>? = nil
+    progress: (@Sendable (DataService.TransferProgress) -> Void)? = nil,
+    early: DataService.PendingLoad<Value>.Early? = nil
   ) -> DataService.Deliveries<Value> {
     DataService.Deliveries { port in
       _ = self.begin(
         DataService.PendingLoad(
-          request: request, policy: policy, form: form, port: port, progress: progress, prefetch: prefetch))
+          request: request, policy: policy, form: form, port: port, progress: progress, early: early))
     }
   }
 
-  /// Begins a load that calls back on a queue, or on the delivering thread.
+  /// Begins a load that calls back on a queue; `nil` is the delivering thread.
   func load<Value: Sendable>(
     _ request: DataService.Request, policy: FetchPolicy, form: ValueForm<Value>,
-    on context: ServiceCore.Context,
+    on queue: DispatchQueue?,
     progress: (@Sendable (DataService.TransferProgress) -> Void)?,
     deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void, ended: (@Sendable () -> Void)? = nil
   ) -> DataService.Load {
-    let port = Port(.init(queue: context.serialQueue, deliver: deliver, ended: ended))
+    let port = Port(.init(queue: queue, deliver: deliver, ended: ended))
     return begin(
       DataService.PendingLoad(request: request, policy: policy, form: form, port: port, progress: progress))
   }
@@ -137,7 +142,7 @@ extension DeliverySource {
       report = { update in MainActor.assumeIsolated { progress(update) } }
     }
     return load(
-      request, policy: policy, form: form, on: .queue(.main), progress: report,
+      request, policy: policy, form: form, on: .main, progress: report,
       deliver: { delivery in MainActor.assumeIsolated { deliver(delivery) } })
   }
 }

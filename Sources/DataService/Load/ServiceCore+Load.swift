@@ -1,31 +1,14 @@
 internal import CacheStore
-internal import Dispatch
 internal import Guards
 
 extension ServiceCore {
-  /// Where callbacks run.
-  enum Context: Sendable {
-    /// On the delivering thread; for callbacks that only pass the delivery on.
-    case inline
-    case queue(DispatchQueue)
-
-    /// Runs one load's callbacks one at a time and in order; the queue itself may be concurrent, and does not reveal it.
-    var serialQueue: DispatchQueue? {
-      if case .queue(let queue) = self {
-        DispatchQueue(label: "cachefetch.callbacks", target: queue)
-      } else {
-        nil
-      }
-    }
-  }
-
-  /// Begins a load. An invalid request fails through the callback, like every other failure.
+  /// Begins a load that calls back on the delivering thread, where callbacks only pass the delivery on.
   func load<Value: Sendable>(
-    _ request: DataService.Request, policy: FetchPolicy, form: ValueForm<Value>, on context: Context,
+    _ request: DataService.Request, policy: FetchPolicy, form: ValueForm<Value>,
     progress: (@Sendable (DataService.TransferProgress) -> Void)? = nil,
     deliver: @escaping @Sendable (DataService.Delivery<Value>) -> Void, ended: (@Sendable () -> Void)? = nil
   ) -> DataService.Load {
-    let port = Port(.init(queue: context.serialQueue, deliver: deliver, ended: ended))
+    let port = Port(.init(deliver: deliver, ended: ended))
     return load(request, policy: policy, form: form, to: port, progress: progress)
   }
 
@@ -50,22 +33,6 @@ extension ServiceCore {
       port.finish()
     }
     return DataService.Load(task: load)
-  }
-
-  /// Begins a load that calls back on the main actor.
-  func load<Value: Sendable>(
-    _ request: DataService.Request, policy: FetchPolicy, form: ValueForm<Value>,
-    progress: (@MainActor (DataService.TransferProgress) -> Void)?,
-    deliver: @escaping @MainActor (DataService.Delivery<Value>) -> Void
-  ) -> DataService.Load {
-    // The main queue is first in, first out; tasks on the main actor promise no order.
-    var report: (@Sendable (DataService.TransferProgress) -> Void)?
-    if let progress {
-      report = { update in MainActor.assumeIsolated { progress(update) } }
-    }
-    return load(
-      request, policy: policy, form: form, on: .queue(.main), progress: report,
-      deliver: { delivery in MainActor.assumeIsolated { deliver(delivery) } })
   }
 
   /// Ends the loads and exchanges that satisfy the condition, and waits for their writes.

@@ -114,7 +114,7 @@ extension DeliverySource {
     }
     if let prefetch { core.hold(prefetch, for: hold) }
     return DataService.Anticipation(prefetch: prefetch) { progress in
-      sequence(request, policy: .storedThenFresh, form: form, progress: progress, prefetch: prefetch)
+      sequence(request, policy: .storedThenFresh, form: form, progress: progress, early: prefetch?.read)
     }
   }
 }

@@ -56,9 +56,6 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad, @unchecked Sendable
     decision.compareExchange(expected: .none, desired: new, ordering: .acquiringAndReleasing).exchanged
   }
 
-  /// Whether it is what a load of this request would send.
-  func isFor(_ request: DataService.Request) -> Bool { request == wanted }
-
   /// Commits the prefetch. Where it is not held any more, or has failed, whoever reads gets a normal load.
   func commit(progress: Progress?) {
     guard decide(.committed) else { return }
@@ -74,9 +71,14 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad, @unchecked Sendable
   }
 
   /// Sends the deliveries to a port, the earlier ones first; a committed prefetch can be read once, and else `begin` begins
-  /// a normal load.
-  func read(_ port: Port<Value>, orBegin begin: @escaping @Sendable (Port<Value>) -> Void) {
+  /// a normal load. `nil` where it is not what a load of the request would send.
+  func read(
+    _ request: DataService.Request, _ port: Port<Value>,
+    orBegin begin: @escaping @Sendable (Port<Value>) -> Void
+  ) -> (any AnyLoad)? {
+    guard request == wanted else { return nil }
     core.thread.perform { self.attach(port, begin) }
+    return self
   }
 
   // MARK: - Before the commit
@@ -103,7 +105,7 @@ final class Prefetch<Value: Sendable>: AnyPrefetch, AnyLoad, @unchecked Sendable
   private func load(_ request: DataService.Request, policy: FetchPolicy) {
     loadNumber += 1
     load = core.load(
-      request, policy: policy, form: form, on: .inline,
+      request, policy: policy, form: form,
       progress: { [weak self] update in
         self?.received = update
         self?.progress?(update)

@@ -11,10 +11,20 @@ final class Port<Value: Sendable>: Sendable {
 
   /// A callback; a reader has none.
   struct Callback: Sendable {
-    /// Serial; `nil` for the delivering thread.
+    /// Serial; `nil` for the delivering thread, where callbacks only pass the delivery on.
     let queue: DispatchQueue?
     let deliver: @Sendable (Delivery) -> Void
     let ended: (@Sendable () -> Void)?
+
+    /// Callbacks one at a time and in order, on a queue that may be concurrent, and does not reveal it.
+    init(
+      queue: DispatchQueue? = nil, deliver: @escaping @Sendable (Delivery) -> Void,
+      ended: (@Sendable () -> Void)? = nil
+    ) {
+      self.queue = queue.map { DispatchQueue(label: "cachefetch.callbacks", target: $0) }
+      self.deliver = deliver
+      self.ended = ended
+    }
   }
 
   private struct State {
