@@ -51,6 +51,8 @@ struct Origin: Transport {
       asking.isCancelled = true
     }
     if Task.isCancelled { throw DataServiceError(.cancelled, "cancelled") }
+    let isSignedOut = !scene.isPrelude && !key.account.isEmpty && stage.chance(1)
+    if isSignedOut { scene.signOutElsewhere(key.account) }
     if !scene.isPrelude, stage.chance(12) {
       throw DataServiceError(stage.oneOf([.refused, .offline, .dns]), "no network")
     }
@@ -58,6 +60,7 @@ struct Origin: Transport {
     var status = 200
     if !scene.isPrelude {
       if stage.chance(12) { status = stage.oneOf([503, 500, 404]) }
+      if isSignedOut, stage.chance(50) { status = 404 }
       if status == 200, held != nil, stage.chance(40) { status = 304 }
       if stage.chance(6) { fields["Cache-Control"] = "no-store" }
     }
@@ -69,6 +72,7 @@ struct Origin: Transport {
       scene.confirmedAt[key] = stage.now
     }
     scene.log("\(key.account)\(key.path) is answered: \(status) \(text)")
+    scene.answeredAt[text] = stage.instant
     let data = Data(text.utf8)
     let isCut = status == 200 && !scene.isPrelude && stage.chance(8)
     let pieces = Pieces(status == 304 ? [] : [data.prefix(5), data.dropFirst(5)].map { Data($0) })
@@ -103,6 +107,8 @@ private final class Pieces: @unchecked Sendable {
 /// A question that the origin has not answered yet.
 final class Asking: @unchecked Sendable {
   let key: Key
+  /// How often the account had been signed out by then.
+  let generation: Int
   var isCancelled = false
-  init(_ key: Key) { self.key = key }
+  init(_ key: Key, _ generation: Int) { (self.key, self.generation) = (key, generation) }
 }

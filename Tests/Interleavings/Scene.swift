@@ -9,6 +9,9 @@ final class Scene: @unchecked Sendable {
   /// More than who follows another exchange for half a minute takes, looking every 5 ms.
   private static let longest = 80_000
   let stage: Stage
+  private let keys = [
+    Key(account: "", path: "/u"), Key(account: "a", path: "/u"), Key(account: "a", path: "/v"),
+  ]
   private let seed: UInt64
   private let isTraced: Bool
   /// Whether what is stored from earlier days is still being made.
@@ -22,6 +25,8 @@ final class Scene: @unchecked Sendable {
   private var plot: [(step: Int, act: () -> Void)] = []
   /// Whether decoders have just looked at an answer, or a row is being written.
   var isTense = false
+  /// What a 304 has just confirmed.
+  private var justConfirmed: Key?
   var callbackQueues: [CallbackQueue] = []
   private(set) var violations: Set<String> = []
   var deliveries = 0
@@ -35,9 +40,15 @@ final class Scene: @unchecked Sendable {
   var mayBeBeside: Set<Key> = []
   /// Keys whose lease has been given back, since there was nothing to store.
   var asksAlone: Set<Key> = []
-  /// When a 304 that confirmed a body was asked for, and when a body was handed over to be written.
+  /// When a 304 that confirmed a body was asked for.
   private(set) var confirmed: [String: Int64] = [:]
-  private(set) var writtenAt: [String: Int64] = [:]
+  /// How often the store could write by the time that a body was handed over to be written, and that it was asked for.
+  private(set) var turnsWritten: [String: Int] = [:]
+  private var turnsAsked: [String: Int] = [:]
+  /// When the origin began to answer with a body.
+  var answeredAt: [String: Int64] = [:]
+  /// When another process last signed an account out, and how often the store could write by then.
+  private var signedOutElsewhere: [String: (began: Int64, ended: Int64, turns: Int)] = [:]
   /// Where an exchange, of whichever account, has found its answer in another's row.
   private(set) var followed: Set<String> = []
   /// When a 304 last confirmed something of a key.
@@ -70,11 +81,12 @@ final class Scene: @unchecked Sendable {
 
   // MARK: The play
 
-  private func request(_ key: Key) -> DataService.Request {
+  private func request(_ key: Key, isPinning: Bool = false) -> DataService.Request {
     guard let url = URL(string: "http://s\(seed).test\(key.path)") else { fatalError("no URL") }
     var request = DataService.Request(url, fields: ["X-Account": key.account])
     if !key.account.isEmpty { request.account = .named("\(key.account)\(seed)") }
     request.limits.retries = seed % 3 == 0 ? 2 : 0
+    request.isPinned = isPinning
     return request
   }
 
@@ -85,7 +97,6 @@ final class Scene: @unchecked Sendable {
     // The store's maintenance, which is due every minute, takes as long as all else.
     let isMaintained = seed % 8 == 0
     if !isMaintained { _ = stage.service.store.takeMaintenanceTurn(at: stage.now) }
-    let keys = [Key(account: "", path: "/u"), Key(account: "a", path: "/u"), Key(account: "a", path: "/v")]
     for key in keys where stage.chance(50) {
       let user = User(self, users.count, key, .freshOnly, .streamed)
       users.append(user)
@@ -96,7 +107,7 @@ final class Scene: @unchecked Sendable {
     isPrelude = false
     asks = [:]
     (isOrdered, slowness) = (stage.chance(50), stage.oneOf([0, 0, 2, 8]))
-    plot = plot(of: keys)
+    plot = makePlot()
     let begun = stage.steps
     while stage.steps - begun < Self.longest {
       while let next = plot.last, next.step <= stage.steps - begun { actNext() }
@@ -108,7 +119,8 @@ final class Scene: @unchecked Sendable {
       guard actNext() else { break }
     }
     if stage.steps - begun >= Self.longest { fail("it does not end") }
-    checkEnd(keys)
+    while !stage.otherCaller.isFree { stage.letOtherGoOn() }
+    checkEnd()
     (users, callbackQueues, plot) = ([], [], [])
   }
 
@@ -119,6 +131,13 @@ final class Scene: @unchecked Sendable {
       log("the writes are held up")
       wasHeldUp = true
       stage.hold(stage.queueCount - 1, for: Int64(stage.oneOf([240, 260, 5_200])) * 1_000_000)
+    }
+    if let key = justConfirmed {
+      justConfirmed = nil
+      if stage.chance(4) {
+        removeElsewhere(key)
+        for user in users where user.key == key && user.mayWant { stage.act { user.cancel() } }
+      }
     }
     if stage.chance(30) { actNext() }
   }
@@ -137,7 +156,7 @@ final class Scene: @unchecked Sendable {
   }
 
   /// What the callers do, and at which step.
-  private func plot(of keys: [Key]) -> [(step: Int, act: () -> Void)] {
+  private func makePlot() -> [(step: Int, act: () -> Void)] {
     var plot: [(step: Int, act: () -> Void)] = []
     let policies: [FetchPolicy] = [
       .storedThenFresh, .storedThenFresh, .storedThenFresh(ifOlderThan: .seconds(9)), .storedOnly, .freshOnly,
@@ -154,12 +173,14 @@ final class Scene: @unchecked Sendable {
       users.append(user)
       if user.policy == .freshOnly || user.policy == .http { mayBeBeside.insert(key) }
       let step = stage.below(120)
-      plot.append((step, { [self] in user.begin(request(key)) }))
+      plot.append((step, { [self] in begin(user) }))
       guard stage.chance(45) else { continue }
-      plot.append((step + stage.below(stage.chance(50) ? 40 : 200), { user.cancel() }))
+      // The network thread may not have heard of it by then.
+      let delay = stage.chance(10) ? 0 : stage.below(stage.chance(50) ? 40 : 200)
+      plot.append((step + delay, { user.cancel() }))
     }
-    if stage.chance(11) { plot.append((stage.below(200), { [self] in signOut("a", keys) })) }
-    if stage.chance(4) { plot.append((stage.below(200), { [self] in signOutElsewhere("a", keys) })) }
+    if stage.chance(11) { plot.append((stage.below(200), { [self] in signOut("a") })) }
+    if stage.chance(3) { plot.append((stage.below(200), { [self] in signOutElsewhere("a") })) }
     if stage.chance(20) {
       let key = stage.oneOf(keys)
       plot.append((stage.below(200), { [self] in remove(key) }))
@@ -184,7 +205,17 @@ final class Scene: @unchecked Sendable {
       \.element)
   }
 
-  private func signOut(_ account: String, _ keys: [Key]) {
+  /// Now and then on another thread than the driver's, so that the network thread is quicker than a caller who is in the
+  /// middle of its own call.
+  private func begin(_ user: User) {
+    let request = request(user.key, isPinning: user.isPinning)
+    guard user.form == .decoded, stage.otherCaller.isFree, stage.isAtCaller, stage.chance(12) else {
+      return user.begin(request)
+    }
+    stage.actBeside(for: stage.oneOf([0, 1, 30, 270, 400, 1_000]) * 1_000_000) { user.begin(request) }
+  }
+
+  func signOut(_ account: String) {
     for key in keys where key.account == account { _ = (mayBeBeside.insert(key), mayHaveGone.insert(key)) }
     _ = stage.perform { [self] in
       let generation = generations[account, default: 0] + 1
@@ -201,12 +232,28 @@ final class Scene: @unchecked Sendable {
   }
 
   /// Another process signs the account out, which this one learns from the store.
-  private func signOutElsewhere(_ account: String, _ keys: [Key]) {
+  func signOutElsewhere(_ account: String) {
     for key in keys where key.account == account { _ = (mayBeBeside.insert(key), mayHaveGone.insert(key)) }
     log("\(account) is signed out elsewhere")
+    let (began, turns) = (stage.instant, stage.turnsOfWriter)
+    doElsewhere { [other = stage.other, seed] in try await other.signOut(accountName: "\(account)\(seed)") }
+    signedOutElsewhere[account] = (began, stage.instant, turns)
+  }
+
+  /// Another process removes what is stored.
+  private func removeElsewhere(_ key: Key) {
+    _ = (mayBeBeside.insert(key), mayHaveGone.insert(key))
+    guard let selection = try? stage.service.selection(for: request(key)) else { return }
+    log("\(key.account)\(key.path) is removed elsewhere")
+    let started = StartMark(boot: "driven", nanoseconds: stage.instant)
+    doElsewhere { [other = stage.other] in try await other.remove(selection, started: started) }
+  }
+
+  /// Returns once another process is done.
+  private func doElsewhere(_ work: @escaping @Sendable () async throws -> Void) {
     let done = DispatchSemaphore(value: 0)
-    Task.detached { [other = stage.other, seed] in
-      _ = try? await other.signOut(accountName: "\(account)\(seed)")
+    Task.detached {
+      try? await work()
       done.signal()
     }
     done.wait()
@@ -253,13 +300,16 @@ final class Scene: @unchecked Sendable {
 
   func newBody(for key: Key) -> String {
     bodies += 1
-    return "\(bodies);\(key.account);\(key.path);\(generations[key.account, default: 0]);\(stage.instant)"
+    asks[key, default: 0] += 1
+    let text =
+      "\(bodies);\(key.account);\(key.path);\(generations[key.account, default: 0]);\(stage.instant)"
+    turnsAsked[text] = stage.turnsOfWriter
+    return text
   }
 
   func ask(_ key: Key) -> Asking {
-    let asking = Asking(key)
+    let asking = Asking(key, generations[key.account, default: 0])
     askings.append(asking)
-    asks[key, default: 0] += 1
     if !mayBeBeside.contains(key), !asksAlone.contains(key),
       askings.count(where: { $0.key == key && !$0.isCancelled }) > 1
     {
@@ -287,6 +337,9 @@ final class Scene: @unchecked Sendable {
       if !users.contains(where: { $0.key == asking.key && $0.mayWant }) {
         fail("an exchange goes on that nobody wants")
       }
+      if asking.generation < signedOut[asking.key.account] ?? 0 {
+        fail("an exchange of a signed-out account goes on")
+      }
     }
   }
 
@@ -300,11 +353,20 @@ final class Scene: @unchecked Sendable {
     }
     leaseDue = body.key
     isTense = true
-    guard isNew else { return }
+    guard isNew else {
+      justConfirmed = body.key
+      return
+    }
+    turnsWritten[body.text] = stage.turnsOfWriter
+    let isAlone = !mayBeBeside.contains(body.key) && !asksAlone.contains(body.key)
+    if isAlone, !followed.contains(body.key.path),
+      users.contains(where: { $0.judges(body) && $0.refuses(body) })
+    {
+      fail("a body is written that is refused by a load which has left")
+    }
     if users.contains(where: { $0.refused.contains(body.text) }) {
       fail("a body is written that a load has refused")
     }
-    writtenAt[body.text] = stage.now
   }
 
   /// The lease is held until the row is committed.
@@ -320,11 +382,23 @@ final class Scene: @unchecked Sendable {
     }
   }
 
+  /// Whether what was handed over to be written cannot have been written by now.
+  func isUnwritten(_ body: Body) -> Bool { turnsWritten[body.text] == stage.turnsOfWriter }
+
+  /// A sign-out elsewhere that lies between a question and its answer is learnt from the store, which knew the account
+  /// before it.
+  func checkSignOutElsewhere(_ body: Body) {
+    guard isQuick, let signOut = signedOutElsewhere[body.key.account], body.asked < signOut.began,
+      answeredAt[body.text, default: 0] > signOut.ended, turnsAsked[body.text, default: .max] < signOut.turns
+    else { return }
+    fail("an answer to an account was delivered that had been signed out elsewhere")
+  }
+
   func noteKept(_ body: Body, started: Int64) {
     if started > kept[body.key]?.started ?? 0 { kept[body.key] = (started, body.text) }
   }
 
-  private func checkEnd(_ keys: [Key]) {
+  private func checkEnd() {
     if !stage.service.isIdle { fail("the service is not idle at the end") }
     if stage.service.store.locksForTesting != 0 { fail("a lease is not given back") }
     for user in users { user.checkEnd() }
@@ -339,6 +413,9 @@ final class Scene: @unchecked Sendable {
       if rows.count > 1 { fail("a request has two rows") }
       if row == nil, kept[key] != nil, !mayHaveGone.contains(key) { fail("what was kept is not stored") }
       guard let row else { continue }
+      if row.isPinned, !users.contains(where: { $0.key == key && $0.mayPin }) {
+        fail("a row is pinned for a load that was cancelled before anything was done for it")
+      }
       let body = Body(row.body.firstChunk)
       log("stored in the end: \(body.text) of an exchange at \(row.started.nanoseconds)")
       if let kept = kept[key], row.started.nanoseconds < kept.started {

@@ -29,6 +29,12 @@ final class Stage: @unchecked Sendable {
   /// Whether nothing has happened since ``rest()`` that may give the queues something to do.
   private var isAtRest = false
   private(set) var steps = 0
+  /// How often the network thread has done something.
+  private(set) var turnsOfThread = 0
+  /// How often the store could write what it had been given.
+  private(set) var turnsOfWriter = 0
+  /// A caller's thread beside the driver's.
+  let otherCaller = OtherCaller()
   var random = SeededGenerator(seed: 0)
   var scene: Scene? {
     didSet { (clock.scene, isAtRest) = (scene, false) }
@@ -56,8 +62,8 @@ final class Stage: @unchecked Sendable {
     for queue in queues { queue.suspend() }
   }
 
-  /// Closes the service, and looks at what it has left open.
-  func close() throws -> Bool {
+  /// Closes the service, and looks at what it has left open: for a second, where it is not known to be broken.
+  func close(isPatient: Bool) throws -> Bool {
     isAtRest = false
     Task(executorPreference: thread) { [service] in await service.close() }
     while step() {}
@@ -69,7 +75,12 @@ final class Stage: @unchecked Sendable {
     }
     closed.wait()
     (open, queues) = (nil, [])
-    return try openFiles(below: folder.path).isEmpty
+    // The threads on which the two have closed may not have let go of them yet.
+    for _ in 0..<(isPatient ? 200 : 4) {
+      if try openFiles(below: folder.path).isEmpty { return true }
+      usleep(5_000)
+    }
+    return false
   }
 
   var service: DataService {
@@ -140,6 +151,7 @@ final class Stage: @unchecked Sendable {
     isAtRest = true
     for place in queues.indices where !held.contains(place) {
       let queue = queues[place]
+      if place == queues.count - 1 { turnsOfWriter += 1 }
       queue.resume()
       // The first alone is concurrent, and a barrier costs more.
       if place == 0 { queue.sync(flags: .barrier) {} } else { queue.sync {} }
@@ -152,6 +164,18 @@ final class Stage: @unchecked Sendable {
     isAtRest = false
     action()
     isAtRest = false
+  }
+
+  /// Lets a caller act on a thread of its own, until it stops in the middle of its call or returns. It goes on in so
+  /// many nanoseconds, unless somebody has let it go on before.
+  func actBeside(for nanoseconds: Int64, _ action: @escaping () -> Void) {
+    act { otherCaller.begin(action) }
+    at(now + nanoseconds) { [unowned self] in letOtherGoOn() }
+  }
+
+  func letOtherGoOn() {
+    guard otherCaller.isStopped else { return }
+    act { otherCaller.goOn() }
   }
 
   /// Takes a step.
@@ -186,6 +210,7 @@ final class Stage: @unchecked Sendable {
       let isOrdered = scene?.isOrdered ?? true
       let firstAction = waiting.firstIndex(of: true)
       let places = isOrdered ? [0] : waiting.indices.filter { !waiting[$0] || $0 == firstAction }
+      turnsOfThread += 1
       act { thread.runForTesting(at: oneOf(places)) }
     } else {
       fire(oneOf(due))
@@ -216,7 +241,7 @@ final class Clock: Timekeeper, @unchecked Sendable {
 
   var bootID: String { "driven" }
   var bootNanoseconds: Int64 {
-    if isDriver { now += 4 }
+    if isDriver || stage?.otherCaller.isCurrent == true { now += 4 }
     return now
   }
   var wallMilliseconds: Int64 { 1_767_225_600_000 + now / 1_000_000 }
@@ -245,6 +270,52 @@ final class Once: @unchecked Sendable {
       if isSet { waiter.resume() } else { self.waiter = waiter }
     }
   }
+}
+
+/// A caller's thread that takes turns with the driver's: one of the two always waits for the other.
+final class OtherCaller: @unchecked Sendable {
+  private let queue = DispatchQueue(label: "interleavings.caller")
+  private let turn = DispatchSemaphore(value: 0)
+  private let back = DispatchSemaphore(value: 0)
+  private var thread: pthread_t?
+  /// Whether it waits in the middle of its call.
+  private(set) var isStopped = false
+
+  /// Whether it is the caller's own thread that asks.
+  var isCurrent: Bool { thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+  /// Whether it has returned from its last call.
+  private(set) var isFree = true
+
+  /// Returns once it has returned, or stopped.
+  func begin(_ action: @escaping () -> Void) {
+    let action = UncheckedAction(run: action)
+    isFree = false
+    queue.async { [self] in
+      thread = pthread_self()
+      action.run()
+      (thread, isFree) = (nil, true)
+      back.signal()
+    }
+    back.wait()
+  }
+
+  /// Stops in the middle of a call; on its own thread.
+  func stop() {
+    isStopped = true
+    back.signal()
+    turn.wait()
+  }
+
+  /// Returns once it has returned, or stopped once more.
+  func goOn() {
+    isStopped = false
+    turn.signal()
+    back.wait()
+  }
+}
+
+private struct UncheckedAction: @unchecked Sendable {
+  let run: () -> Void
 }
 
 /// A queue of a caller's, whose callbacks wait until the driver runs them.

@@ -15,6 +15,7 @@ final class User: @unchecked Sendable {
   /// Whether its decoder refuses some bodies, always the same ones.
   let isPicky: Bool
   let cancelsInCallback: Bool
+  let isPinning: Bool
   private(set) var beganAt = Int64.max
   /// When that was, in virtual time.
   private var beganNow = Int64.max
@@ -22,7 +23,16 @@ final class User: @unchecked Sendable {
   private(set) var isFinished = false
   private(set) var hasEnded = false
   private(set) var refused: [String] = []
-  private(set) var hasRefusedAnswer = false
+  /// Of these what was no stored row's.
+  private var refusedAnswers: [String] = []
+  /// When it left an exchange that fills the store without it.
+  private var leftAt: Int64?
+  /// The answer that was delivered while it was still being written.
+  private var late: Body?
+  /// How often the network thread had done something when a caller's began it, and whether it may have heard of it by
+  /// its cancel.
+  private var turnsBegun = -1
+  private var isHeard = true
   private var stored = 0
   private var terminal = 0
   private var cancelLoad: (() -> Void)?
@@ -31,6 +41,7 @@ final class User: @unchecked Sendable {
     (self.scene, self.number, self.key, self.policy, self.form) = (scene, number, key, policy, form)
     isPicky = form != .streamed && scene.stage.chance(45)
     cancelsInCallback = scene.stage.chance(8)
+    isPinning = scene.stage.chance(6)
   }
 
   var hasBegun: Bool { beganAt < .max }
@@ -42,11 +53,23 @@ final class User: @unchecked Sendable {
   /// Whether its answer may be stored now.
   var mayWant: Bool { hasBegun && (cancelledAt == nil && !isFinished || mayLeave) }
 
+  /// Whether its row may be pinned for it.
+  var mayPin: Bool { isPinning && hasBegun && isHeard }
+
+  /// Whether it was waiting for this body when it left.
+  func judges(_ body: Body) -> Bool {
+    guard body.key == key, form == .decoded, cancelledAt == nil, let leftAt else { return false }
+    return beganAt < body.asked && body.asked < leftAt
+  }
+
+  func refuses(_ body: Body) -> Bool { isPicky && body.number % 3 == number % 3 }
+
   // MARK: What it does
 
   func begin(_ request: DataService.Request) {
     let stage = scene.stage
     (beganAt, beganNow) = (stage.instant, stage.now)
+    turnsBegun = stage.isAtCaller ? stage.turnsOfThread : -1
     scene.log("\(number) begins: \(key.account)\(key.path) \(policy) \(form)\(isPicky ? " picky" : "")")
     let service = stage.service
     let ended: @Sendable () -> Void = {
@@ -90,12 +113,16 @@ final class User: @unchecked Sendable {
     guard cancelledAt == nil, let cancelLoad else { return }
     cancelLoad()
     cancelledAt = scene.stage.instant
+    isHeard = scene.stage.turnsOfThread != turnsBegun
     scene.log("\(number) has cancelled")
   }
 
   private func finish() {
     isFinished = true
     scene.log("\(number) is finished")
+    if cancelledAt == nil, let late, scene.isUnwritten(late) {
+      scene.fail("a load was over before its answer was written, or given up")
+    }
   }
 
   // MARK: What it is told
@@ -103,9 +130,12 @@ final class User: @unchecked Sendable {
   private func decode(_ response: DataService.Response<Data>) throws -> Data {
     let body = Body(response.value)
     scene.isTense = true
+    let other = scene.stage.otherCaller
+    if other.isCurrent, scene.stage.chance(80) { other.stop() }
     scene.beOvertaken()
-    guard isPicky, body.number % 3 == number % 3 else { return response.value }
+    guard refuses(body) else { return response.value }
     refused.append(body.text)
+    if !response.head.freshness.isStored { refusedAnswers.append(body.text) }
     // Where nothing was stored, those who waited for the lease go alone.
     scene.asksAlone.insert(key)
     scene.log("\(number) refuses \(body.text)")
@@ -121,6 +151,10 @@ final class User: @unchecked Sendable {
     defer {
       scene.beOvertaken()
       if cancelsInCallback { cancel() }
+      // The thread of a caller is as quick as the network thread.
+      if terminal > 0, !scene.stage.isAtCaller, !scene.stage.otherCaller.isCurrent, scene.stage.chance(50) {
+        scene.stage.letOtherGoOn()
+      }
     }
     if cancelledAt != nil { scene.fail("something was delivered after cancel") }
     if terminal > 0 { scene.fail("something followed the terminal delivery") }
@@ -141,8 +175,12 @@ final class User: @unchecked Sendable {
       terminal += 1
       scene.log("\(number) gets \(error.kind.name): \(error.message)")
       if let lastKnown { check(lastKnown) }
-      // Of a load that asks nobody it is the stored row that it refuses.
-      if error.kind == .undecodable, policy != .storedOnly { hasRefusedAnswer = true }
+      if error.kind == .timeout(.deadline) {
+        leftAt = scene.stage.instant
+        // Whose exchange goes on without it.
+        if !key.account.isEmpty, scene.stage.chance(4) { scene.signOut(key.account) }
+      }
+      if let answer = error.response { scene.checkSignOutElsewhere(Body(answer.value)) }
       if error.kind == .cancelled { scene.fail("a load that nobody cancelled was told so") }
     }
   }
@@ -162,8 +200,10 @@ final class User: @unchecked Sendable {
   ]
 
   private func takeFresh(_ response: DataService.Response<Data>) {
-    guard response.status == 200 else { return }
     let body = Body(response.value)
+    scene.checkSignOutElsewhere(body)
+    guard response.status == 200 else { return }
+    if response.kept == .no(.busy) { late = body }
     check(response)
     if policy == .freshOnly, max(body.asked, scene.confirmed[body.text] ?? 0) < beganAt {
       scene.fail("fresh-only got what was asked for before")
@@ -198,15 +238,12 @@ final class User: @unchecked Sendable {
     let isEnough = stored == 1 && policy != .storedThenFresh && policy != .freshOnly
     if terminal != 1, !isEnough { scene.fail("no terminal delivery") }
     if form == .streamed || form == .decoded, !hasEnded { scene.fail("the end was not called") }
-    // One of the bodies that it refused was the answer's, the others a stored row's: not all of them are written.
-    // After a 304 the answer may be another exchange's, and where an exchange has waited for another's lease it is.
-    if hasRefusedAnswer, scene.confirmedAt[key, default: 0] < beganAt, !scene.followed.contains(key.path) {
-      // What was asked for before it began may be another exchange's too, whose row it found.
-      let written = refused.filter {
-        scene.confirmed[$0] == nil && scene.writtenAt[$0, default: 0] > beganAt
-          && Body(Data($0.utf8)).asked > beganAt
-      }
-      if written.count == refused.count { scene.fail("a body that a load refused was written") }
+    // Where an exchange has waited for another's lease, or a 304 has confirmed what another has replaced, the answer is
+    // another's row.
+    if scene.confirmedAt[key] == nil, !scene.followed.contains(key.path),
+      refusedAnswers.contains(where: { scene.turnsWritten[$0] != nil })
+    {
+      scene.fail("a body that a load refused was written")
     }
   }
 }
