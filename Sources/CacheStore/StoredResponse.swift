@@ -68,8 +68,8 @@ public struct StoredResponse: Sendable, Hashable {
   /// as trustworthy as that file.
   package var isImported: Bool { started.boot == StartMark.imported.boot }
 
-  /// Whether no exchange of this machine sent or confirmed it. It cannot be revalidated: only validators received
-  /// with the bytes are trusted.
+  /// Whether no exchange of this machine sent or confirmed it. It cannot be revalidated, unless a program that has stored
+  /// it said that its validators came with the bytes: others are not trusted.
   package var isUnconfirmed: Bool { isImported || isLocal }
 
   /// Makes a row's value.

@@ -206,31 +206,48 @@ final class Exchange: @unchecked Sendable {
     core.engine.exchanges.detach(self)
   }
 
-  /// The reason why some load refuses the answer, because of its status or because its decoder rejects the body;
-  /// `nil` if all accept it. One refusal keeps the stored row for all loads, since a decoder knows best what a good
-  /// answer is (law 5). While decoders look at the body, nobody joins, and nothing is written yet.
-  func refusal(of answer: Answer) async -> DataService.KeptReason? {
+  /// Asks all loads; see ``verdict(on:by:)``. While decoders look at the body, nobody joins, and nothing is written yet.
+  func verdict(on answer: Answer) async -> Verdict {
     closeToNewLoads()
-    return await refusal(of: answer, by: waiters + judges)
+    return await verdict(on: answer, by: waiters + judges)
   }
 
-  /// The reason why some of these loads refuse the answer.
-  func refusal(of answer: Answer, by asked: [ExchangeWaiter]) async -> DataService.KeptReason? {
+  /// What loads say of an answer that may replace the row.
+  struct Verdict {
+    /// Why none of them accepts it, because of its status or because its decoder rejects the body (law 5). One that
+    /// accepts it is enough: it would have stored it alone.
+    var refusal: DataService.KeptReason?
+    /// Whether some load's decoder rejects the body.
+    var isUndecodable = false
+  }
+
+  /// Asks these loads.
+  func verdict(on answer: Answer, by asked: [ExchangeWaiter]) async -> Verdict {
+    let takers = asked.filter { $0.takes(status: answer.head.status) }
     // A variant for `http` only does not replace the last good response, so no load needs to accept it.
-    let isRefused = answer.isGood && !asked.allSatisfy { $0.takes(status: answer.head.status) }
-    let decoders = asked.filter { $0.takes(status: answer.head.status) }.compactMap { $0.decoder?(answer) }
+    let isRefused = answer.isGood && takers.count < asked.count
+    let decoders = takers.compactMap { $0.decoder?(answer) }
+    var isAccepted = asked.isEmpty || takers.count > decoders.count || !answer.isGood && takers.isEmpty
     // A live body can be read only once, and is not stored.
-    guard !decoders.isEmpty, !answer.body.isLive else { return isRefused ? .status : nil }
-    let data: Data
+    guard !decoders.isEmpty, !answer.body.isLive else {
+      return Verdict(refusal: isAccepted || !decoders.isEmpty ? nil : .status)
+    }
+    var verdict = Verdict()
     do throws(DataServiceError) {
-      data = try await core.collect(answer.body, limit: prepared.request.limits.dataBytes)
+      let data = try await core.collect(answer.body, limit: prepared.request.limits.dataBytes)
+      let made = await core.decoding { decoders.map { $0(data) } }
+      for decoded in made { decoded.take() }
+      isAccepted = isAccepted || made.contains(where: \.isAccepted)
+      verdict.isUndecodable = !made.allSatisfy(\.isAccepted)
+      verdict.refusal = .undecodable
     } catch {
       // A body that no decoder can be given is one that none has accepted.
-      return isRefused ? .status : error.kind == .tooLarge ? .undecodable : .busy
+      verdict.isUndecodable = error.kind == .tooLarge
+      verdict.refusal = verdict.isUndecodable ? .undecodable : .busy
     }
-    let made = await core.decoding { decoders.map { $0(data) } }
-    for decoded in made { decoded.take() }
-    return isRefused ? .status : made.allSatisfy(\.isAccepted) ? nil : .undecodable
+    if isRefused { verdict.refusal = .status }
+    if isAccepted { verdict.refusal = nil }
+    return verdict
   }
 
   /// The marks that the loads want which share the exchange, or have left it to fill the store.
@@ -243,9 +260,9 @@ final class Exchange: @unchecked Sendable {
     await core.change { (store) async throws(CacheStoreError) in try await store.mark(row, marks) }
   }
 
-  /// Reports the body's progress to the loads.
-  func report(_ progress: DataService.TransferProgress) {
-    for waiter in waiters { waiter.received?(progress) }
+  /// Reports the body's progress to the loads that take the status: an error page's bytes are none.
+  func report(_ progress: DataService.TransferProgress, status: Int) {
+    for waiter in waiters where status < 400 && waiter.takes(status: status) { waiter.received?(progress) }
   }
 
   // MARK: - Writing

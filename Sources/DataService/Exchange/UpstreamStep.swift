@@ -148,14 +148,14 @@ struct UpstreamStep {
     }
   }
 
-  /// Stores a candidate where nothing is stored and no load that is here refuses it: a failed refresh changes no last
+  /// Stores a candidate where nothing is stored and a load that is here accepts it: a failed refresh changes no last
   /// good response (law 5).
   /// - Returns: The row, or the candidate where the store does not take it.
   private func storedFirst(_ candidate: StoredResponse) async throws(DataServiceError) -> StoredResponse {
     guard plan.row == nil else { return candidate }
-    guard await exchange.refusal(of: Answer(row: candidate, comparedWith: nil), by: exchange.waiters) == nil
-    else {
-      core.trace("not stored: a load refuses it")
+    let answer = Answer(row: candidate, comparedWith: nil)
+    guard await exchange.verdict(on: answer, by: exchange.waiters).refusal == nil else {
+      core.trace("not stored: the loads refuse it")
       return candidate
     }
     let row = try await store(candidate, isConfirmed: false).row

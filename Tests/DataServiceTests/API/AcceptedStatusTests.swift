@@ -261,7 +261,7 @@ import TestTurns
     #expect(try await all.status == 203)
     #expect(await one?.kind == .status)
     #expect(fixture.requests.count == 1)
-    #expect(await fixture.outline(request.url, policy: .storedOnly) == ["failure(notStored)"])
+    #expect(await fixture.outline(request.url, policy: .storedOnly) == ["stored(nothing)"])
     await fixture.service.close()
   }
 
