@@ -24,19 +24,19 @@ package struct Pause: Hashable, Sendable {
 }
 
 /// A pause as listed.
-public struct StoredPause: Hashable, Sendable {
+package struct StoredPause: Hashable, Sendable {
   /// The account whose request received it; empty for requests without credentials.
-  public var account: String
+  package var account: String
   /// The responder: `scheme://host[:port]`, followed by a space and the route where the connection was not an
   /// ordinary one.
-  public var responder: String
+  package var responder: String
   /// The start and length of the pause.
   package var pause: Pause
   /// How long it lasts from when it was heard.
-  public var length: Duration { .milliseconds(pause.milliseconds) }
+  package var length: Duration { .milliseconds(pause.milliseconds) }
 
   /// `scheme://host[:port]`.
-  public var origin: String { String(responder.prefix { $0 != " " }) }
+  package var origin: String { String(responder.prefix { $0 != " " }) }
   /// `host[:port]` of a responder.
   package static func host(of responder: String) -> String {
     String(responder.prefix { $0 != " " }.drop { $0 != "/" }.drop { $0 == "/" })

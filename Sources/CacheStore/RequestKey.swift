@@ -2,13 +2,13 @@
 ///
 /// The service composes it; the store only compares it. No part holds a secret: a keyed digest stands in the place of
 /// a secret that distinguishes requests.
-public struct RequestKey: Hashable, Sendable {
+package struct RequestKey: Hashable, Sendable {
   /// The partition: empty for none, the caller's name, or `auto:` and a keyed digest of the credentials.
-  public var account: String
+  package var account: String
   /// The normalised URL, or `key:` and the caller's own key.
-  public var target: String
+  package var target: String
   /// `GET` (which also answers HEAD), or the method of a request marked as a read.
-  public var method: String
+  package var method: String
   /// Everything else that distinguishes requests, each part with its length so that no value is read as another part:
   /// the digest of the body, the caller's own `Host`, and connection options that decide which server answers.
   /// Usually empty.

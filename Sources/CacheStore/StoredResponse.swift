@@ -1,16 +1,16 @@
-package import PlatformFoundation
+public import PlatformFoundation
 
 /// One row of `last_request`: a response as it was stored, and the beginning of its body.
 ///
 /// Instants are milliseconds since 1970-01-01 UTC. A value read from the store has passed the row's checksum, and its
 /// first chunk has passed its own.
-public struct StoredResponse: Sendable, Hashable {
+package struct StoredResponse: Sendable, Hashable {
   /// The stored body and its first chunk.
-  public struct Body: Sendable, Hashable {
+  package struct Body: Sendable, Hashable {
     /// The row of `body`; identifiers are never reused.
     package var id: Int64
     /// The whole length in bytes.
-    public var length: Int64
+    package var length: Int64
     /// The first chunk: the whole body where `length` is at most one chunk.
     package var firstChunk: Data
     /// The checksum over the whole body. It distinguishes two contents under one identifier, since a body of one
@@ -39,7 +39,7 @@ public struct StoredResponse: Sendable, Hashable {
   /// The account's row identifier, which is its generation.
   package var accountID: Int64
   /// Whether this is the last good response (a 2xx other than 206); `false` for what only the `http` policy reuses.
-  public var isGood: Bool
+  package var isGood: Bool
   /// The request fields that `Vary` names, one `name: value` a line.
   package var variant: String
   /// The names in `Vary`, lower case, sorted, by comma; `*` for `Vary: *`.
@@ -47,20 +47,20 @@ public struct StoredResponse: Sendable, Hashable {
   /// The response's head, its sender and its times.
   @usableFromInline package var head: ReceivedHead
   /// When the body last changed.
-  public var changedAt: Int64
+  package var changedAt: Int64
   /// Whether the row has to be validated before it is reused: an unsafe request to the target succeeded (RFC 9111
   /// section 4.4), `DataService.invalidate(_:)` selected it, or an answer to HEAD described another representation
   /// (section 4.3.5).
-  public var isInvalid: Bool
+  package var isInvalid: Bool
   /// Whether the row is exempt from eviction.
-  public var isPinned: Bool
+  package var isPinned: Bool
   /// The body.
-  public var body: Body
+  package var body: Body
   /// Whether another machine's exchange has just brought it through a shared cache, whose rules then bind it too.
   package var isFromSharedCache = false
 
   /// Whether the program itself stored the response, rather than an origin sending it.
-  public var isLocal: Bool { httpVersion == Self.localVersion }
+  package var isLocal: Bool { httpVersion == Self.localVersion }
   /// The HTTP version of such a response: none.
   package static let localVersion = "0"
 
@@ -68,8 +68,8 @@ public struct StoredResponse: Sendable, Hashable {
   /// as trustworthy as that file.
   package var isImported: Bool { started.boot == StartMark.imported.boot }
 
-  /// Whether no exchange of this machine sent or confirmed it. It cannot be revalidated: only validators received
-  /// with the bytes are trusted.
+  /// Whether no exchange of this machine sent or confirmed it. It cannot be revalidated, unless a program that has stored
+  /// it said that its validators came with the bytes: others are not trusted.
   package var isUnconfirmed: Bool { isImported || isLocal }
 
   /// Makes a row's value.
@@ -114,13 +114,39 @@ public struct StoredEntry: Sendable, Hashable {
   /// The row's identifier.
   package var rowID: Int64
   /// The request it answers.
-  public var key: RequestKey
+  package var key: RequestKey
   /// The row; its body's first chunk is left out.
-  public var response: StoredResponse
+  package var response: StoredResponse
   /// Whether the row's checksum matches; where it does not, no other property is reliable.
-  public var isSound: Bool
+  package var isSound: Bool
   /// When it was last delivered, in milliseconds since 1970-01-01 UTC.
-  public var usedAt: Int64?
+  package var usedAtMilliseconds: Int64?
   /// Its tags, sorted.
   public var tags: [String]
+
+  /// The normalised URL that was asked, or `key:` and the caller's own key.
+  public var target: String { key.target }
+  /// The account: empty for none, the caller's name, or `auto:` and a digest of the credentials.
+  public var account: String { key.account }
+  /// The status of the stored response.
+  public var status: Int { response.status }
+  /// Its fields.
+  public var fields: HTTPFields { response.fields }
+  /// The length of its body in bytes.
+  public var bodyLength: Int64 { response.body.length }
+  /// When it was received, or last confirmed.
+  public var receivedAt: Date { Date(milliseconds: response.receivedAt) }
+  /// When it was last delivered; `nil` where it never was.
+  public var usedAt: Date? { usedAtMilliseconds.map(Date.init(milliseconds:)) }
+  /// Whether it is exempt from eviction.
+  public var isPinned: Bool { response.isPinned }
+  /// Whether it has to be confirmed before it counts as young.
+  public var isInvalid: Bool { response.isInvalid }
+  /// Whether the program itself has stored it, rather than an origin sent it.
+  public var isLocal: Bool { response.isLocal }
+}
+
+extension Date {
+  /// From milliseconds since 1970-01-01 UTC.
+  package init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
 }

@@ -64,7 +64,7 @@ public final class ScriptedOrigin: Transport {
   }
 
   private struct State {
-    var answers: [String: Answer] = [:]
+    var answers: [String: [Answer]] = [:]
     var requests: [TransportRequest] = []
   }
 
@@ -75,8 +75,11 @@ public final class ScriptedOrigin: Transport {
   /// - Parameter clock: The clock for delays; pass the service's clock if the service is to see them.
   public init(clock: VirtualClock = VirtualClock()) { self.clock = clock }
 
-  /// Sets the answer to a URL, for every method, until it is set again.
-  public func answer(_ url: String, with answer: Answer) { state.withLock { $0.answers[url] = answer } }
+  /// Sets the answer to a URL, for every method, until it is set again. Of several, each answers one request, in order,
+  /// and the last one stays: `answer(url, with: .text("", status: 503), .text("", status: 503), .text("at last"))`.
+  public func answer(_ url: String, with answer: Answer, _ later: Answer...) {
+    state.withLock { $0.answers[url] = [answer] + later }
+  }
 
   /// The requests so far; each hop of a redirect and each retry counts.
   public var requests: [TransportRequest] { state.withLock { $0.requests } }
@@ -87,7 +90,9 @@ public final class ScriptedOrigin: Transport {
     let url = request.url.absoluteString
     let answer = state.withLock { state in
       state.requests.append(request)
-      return state.answers[url]
+      guard let answers = state.answers[url] else { return nil as Answer? }
+      if answers.count > 1 { state.answers[url]?.removeFirst() }
+      return answers.first
     }
     guard let answer else {
       throw DataServiceError(.other, "nothing is scripted for \(url)", hint: "set it with answer(_:with:)")

@@ -5,8 +5,8 @@ internal import PlatformFoundation
 /// A service whose surroundings a test controls: its store is a file in a folder of its own, its answers come from a
 /// ``ScriptedOrigin``, and its clock stands still until the test advances it.
 ///
-/// The service retries after network failures, with pauses, as always: skip them with
-/// ``VirtualClock/passing(longest:_:)``, or set `limits.retries` to 0.
+/// The service tries again after a 503 and most failures of the network, with pauses, as always (`offline` is asked
+/// once): skip them with ``VirtualClock/passing(longest:_:)``, or set `limits.retries` to 0.
 ///
 /// The service and the store are the real ones; only the network and the time are simulated.
 ///
@@ -18,7 +18,7 @@ internal import PlatformFoundation
 public final class TestService: Sendable {
   /// The service, for the code under test.
   public let service: DataService
-  /// The origin that answers its requests.
+  /// The origin that answers its requests, unless another transport does.
   public let origin: ScriptedOrigin
   /// The service's clock.
   public let clock: VirtualClock
@@ -29,10 +29,12 @@ public final class TestService: Sendable {
   ///
   /// - Parameters:
   ///   - clock: Another clock, for example one that the program under test uses as well.
+  ///   - transport: What answers in place of ``origin``. What it waits for passes on the virtual clock only if it has that.
   ///   - configure: Changes the configuration, which includes the store's path.
   /// - Throws: An error if the folder cannot be made.
   public init(
-    clock: VirtualClock = VirtualClock(), configure: (inout DataService.Configuration) -> Void = { _ in }
+    clock: VirtualClock = VirtualClock(), transport: (any Transport)? = nil,
+    configure: (inout DataService.Configuration) -> Void = { _ in }
   ) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "cachefetch-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -48,7 +50,7 @@ public final class TestService: Sendable {
     // The longest of the pauses that differ from client to client.
     configuration.random = { 1 }
     configure(&configuration)
-    service = DataService(configuration: configuration, transport: origin)
+    service = DataService(configuration: configuration, transport: transport ?? origin)
   }
 
   deinit { removeFolder() }

@@ -32,7 +32,7 @@ import Testing
     #expect(try await select { $0.prefix = "https://a.example/x/" } == ["a.example/x/1", "a.example/x/2"])
     #expect(try await select { $0.host = "a.example" }.count == 4)
     #expect(try await select { $0.tag = "news" } == ["a.example/x/1"])
-    #expect(try await select { $0.receivedBefore = 6 } == ["a.example/x/2"])
+    #expect(try await select { $0.receivedBeforeMilliseconds = 6 } == ["a.example/x/2"])
     #expect(try await select { $0.minimumBytes = 100 } == ["a.example/"])
     #expect(try await select { $0.isPinned = true } == ["a.example/y"])
     #expect(try await select { $0.isGood = false } == ["b.example/"])

@@ -37,6 +37,45 @@ import Testing
     await test.close()
   }
 
+  @Test func `answers in sequence: each once, and the last one stays`() async throws {
+    let test = try TestService()
+    let busy = ScriptedOrigin.Answer.text("busy", status: 503)
+    test.origin.answer(Self.url, with: busy, busy, .text("at last"))
+    let request = DataService.Request(try #require(URL(string: Self.url)))
+    for tries in [3, 4] {
+      let (response, _) = try await test.clock.passing { try await test.service.response(for: request) }
+      #expect(response.value == Data("at last".utf8) && test.origin.requests.count == tries)
+    }
+    await test.close()
+  }
+
+  @Test(
+    "offline is asked once, what may pass three times",
+    arguments: [(.offline, 1), (.refused, 3), (.dns, 3)] as [(DataServiceError.Kind, Int)])
+  func tries(kind: DataServiceError.Kind, tries: Int) async throws {
+    let test = try TestService()
+    test.origin.answer(Self.url, with: .failure(kind))
+    let request = DataService.Request(try #require(URL(string: Self.url)))
+    await #expect(throws: DataServiceError.self) {
+      try await test.clock.passing { try await test.service.response(for: request) }
+    }
+    #expect(test.origin.requests.count == tries)
+    await test.close()
+  }
+
+  @Test func `a transport of the test's own runs on the virtual clock`() async throws {
+    let transport = ScriptedTransport { _, number in
+      TransportResponse(
+        version: "1.1", status: number < 3 ? 503 : 200, fields: [:], body: .init(whole: Data("body".utf8)))
+    }
+    let test = try TestService(transport: transport)
+    let request = DataService.Request(try #require(URL(string: Self.url)))
+    let (response, passed) = try await test.clock.passing { try await test.service.response(for: request) }
+    #expect(response.status == 200 && transport.requests.count == 3 && passed >= .milliseconds(750))
+    #expect(test.origin.requests.isEmpty)
+    await test.close()
+  }
+
   @Test func `an entity tag that the program has is answered with 304`() async throws {
     let test = try TestService()
     let request = DataService.Request(try #require(URL(string: Self.url)))

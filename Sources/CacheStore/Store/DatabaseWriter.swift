@@ -244,6 +244,7 @@ final class DatabaseWriter: Sendable {
         checkpointer.close()
         readers.removeAll()
         outcome = run(&slot, waitingUntil: deadline, work)
+        // Another process has removed the file between the recovery, or the replacement, and this opening.
         if case .failure(let error) = outcome, error.isNotThere {
           outcome = run(&slot, waitingUntil: deadline, work)
         }

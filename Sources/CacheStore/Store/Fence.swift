@@ -8,7 +8,7 @@ enum Fence {
   /// in the past.
   static func names(_ selection: EntrySelection, now: Int64) -> [String?] {
     guard selection.rowIDs == nil, selection.minimumBytes == nil, selection.isPinned == nil,
-      selection.isGood == nil, selection.receivedBefore ?? .max >= now
+      selection.isGood == nil, selection.receivedBeforeMilliseconds ?? .max >= now
     else { return [] }
     if let key = selection.key { return [key.target] }
     if let targets = selection.targets { return targets }

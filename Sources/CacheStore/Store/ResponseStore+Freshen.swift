@@ -57,6 +57,8 @@ extension ResponseStore {
       try !rowWriter.hasTombstone(
         found.key.target, row.accountID, freshening.head.started, tags: freshening.marks.tags, connection)
     else { return .superseded }
+    // What a program has stored is an origin's from then on.
+    if row.isLocal { row.head.version = freshening.head.version }
     row.head.freshen(by: freshening.head)
     row.isInvalid = false
     row.isPinned = row.isPinned || freshening.marks.isPinned

@@ -60,7 +60,8 @@ extension ResponseStore {
 
   /// Whether the response was removed, or a later exchange has written its row, by now.
   private func isTooLate(_ write: Write) async throws(CacheStoreError) -> Bool {
-    try await writer.perform { (connection) throws(CacheStoreError) in
+    if write.takesBack != nil { return false }
+    return try await writer.perform { (connection) throws(CacheStoreError) in
       if try self.isRemoved(write, connection) { return true }
       if case .newer = try self.place(of: write, connection) { return true }
       return false
@@ -80,9 +81,16 @@ extension ResponseStore {
   }
 
   private func overwriteRow(_ write: Write, _ connection: Connection) throws(CacheStoreError) -> Overwritten {
+    if let local = write.takesBack { return try putBack(write, for: local, connection) }
     if try isRemoved(write, connection) { return try abandon(write, connection) }
     guard case .open(let existing, let others, let variants) = try place(of: write, connection) else {
       return try abandon(write, connection)
+    }
+    if let onReplaced = write.onReplaced {
+      if let existing, var replaced = try connection.wholeRow(existing.id), replaced.isSound {
+        hold(&replaced.row.body)
+        onReplaced(replaced.row)
+      }
     }
     guard let body = try writeBody(write, replacing: existing, connection) else { return .superseded }
     var row = write.row(body: body)
@@ -104,6 +112,48 @@ extension ResponseStore {
     try connection.addTags(write.marks.tags, to: row.id)
     try eviction.keepWithinLimit(writing: row.id, connection)
     return .stored(rowID: row.id, body: body)
+  }
+
+  private func putBack(
+    _ write: Write, for local: LocalRow, _ connection: Connection
+  ) throws(CacheStoreError) -> Overwritten {
+    guard let found = try row(local, connection) else { return try abandon(write, connection) }
+    let existing = RowWriter.Existing(
+      id: local.id, bodyID: found.body.id, bodyBytes: found.body.length, isPinned: found.isPinned,
+      isOfOtherVariant: false)
+    guard let body = try writeBody(write, replacing: existing, connection) else { return .superseded }
+    var row = write.row(body: body)
+    (row.id, row.isPinned, row.isInvalid) = (local.id, found.isPinned, write.isInvalid || found.isInvalid)
+    try connection.update(&row, write.key)
+    try eviction.keepWithinLimit(writing: row.id, connection)
+    return .stored(rowID: row.id, body: body)
+  }
+
+  /// Removes a row that a program has stored, while it is there.
+  /// - Returns: Whether it was.
+  package func takeBack(_ local: LocalRow) async throws(CacheStoreError) -> Bool {
+    try await writer.change { (connection) throws(CacheStoreError) in
+      guard let found = try self.row(local, connection) else { return false }
+      try self.rowWriter.deleteRow(
+        local.id, withBody: found.body.id, length: found.body.length, isReplaced: true, connection)
+      return true
+    }
+  }
+
+  /// The row that a program has stored; `nil` where another is in its place by now.
+  private func row(_ local: LocalRow, _ connection: Connection) throws(CacheStoreError) -> StoredResponse? {
+    guard let found = try connection.rowHead(local.id), found.isSound, found.key == local.key,
+      found.row.isLocal,
+      found.row.started == local.started, found.row.body.length == local.body.length
+    else { return nil }
+    // At one instant, of a clock that stands still, a program may store two.
+    if found.row.body.id == local.body.id,
+      try rowWriter.wholeChecksum(of: local.body.id, length: local.body.length, connection)
+        != local.body.checksum
+    {
+      return nil
+    }
+    return found.row
   }
 
   private func place(of write: Write, _ connection: Connection) throws(CacheStoreError) -> RowWriter.Place {

@@ -54,7 +54,7 @@ extension ResponseStore {
     else { return nil }
     return StoredEntry(
       rowID: id, key: found.key, response: found.row, isSound: found.isSound,
-      usedAt: try usedAt(id, connection), tags: try tags(of: id, connection))
+      usedAtMilliseconds: try usedAt(id, connection), tags: try tags(of: id, connection))
   }
 
   private static func usedAt(_ id: Int64, _ connection: Connection) throws(CacheStoreError) -> Int64? {

@@ -32,6 +32,12 @@ extension ResponseStore {
     /// Whether a row of the key with that variant, and the names in `Vary` it is of, answers the same request: the
     /// response takes its place too. Without it, only the row of the response's own variant is replaced.
     package var replaces: (@Sendable (_ variant: String, _ vary: String) -> Bool)?
+    /// The row, stored by a program, that is taken back: this one is put in its place, while it is there, as it was.
+    package var takesBack: LocalRow?
+    /// Whether the row has to be validated before it is reused.
+    package var isInvalid = false
+    /// Called, before the commit, with the row that is replaced, if there is one.
+    package var onReplaced: (@Sendable (StoredResponse) -> Void)?
     /// The body.
     package var body: Body
 
@@ -51,6 +57,22 @@ extension ResponseStore {
     ) {
       let head = ReceivedHead(status: status, fields: fields, started: started, receivedAt: receivedAt)
       self.init(accountID: accountID, key: key, head: head, body: body)
+    }
+  }
+
+  /// A row that a program has stored: by its mark it is told from what others have put in its place.
+  package struct LocalRow: Sendable, Hashable {
+    let id: Int64
+    let key: RequestKey
+    let started: StartMark
+    let body: StoredResponse.Body
+
+    /// The row of a write that is committed.
+    package init(_ write: Write, id: Int64, body: StoredResponse.Body) {
+      self.id = id
+      self.body = body
+      key = write.key
+      started = write.head.started
     }
   }
 

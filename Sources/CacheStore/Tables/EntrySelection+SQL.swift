@@ -34,7 +34,7 @@ extension EntrySelection {
     if tag != nil { tables += " JOIN tag t ON t.request_id = r.id AND t.name = :tag" }
     if let rowIDs { conditions.append("r.id IN (\(Self.parameters("i", rowIDs.count)))") }
     if let targets { conditions.append("r.target IN (\(Self.parameters("u", targets.count)))") }
-    if receivedBefore != nil { conditions.append("r.received_at_ms < :receivedBefore") }
+    if receivedBeforeMilliseconds != nil { conditions.append("r.received_at_ms < :receivedBefore") }
     if minimumBytes != nil { conditions.append("r.body_bytes >= :minimumBytes") }
     if isPinned != nil { conditions.append("r.pinned = :pinned") }
     if isGood != nil { conditions.append("r.good = :good") }
@@ -68,7 +68,7 @@ extension EntrySelection {
       }
     }
     if let tag { statement.bind(":tag", tag) }
-    if let receivedBefore { statement.bind(":receivedBefore", receivedBefore) }
+    if let receivedBeforeMilliseconds { statement.bind(":receivedBefore", receivedBeforeMilliseconds) }
     if let minimumBytes { statement.bind(":minimumBytes", minimumBytes) }
     if let isPinned { statement.bind(":pinned", isPinned ? 1 : 0) }
     if let isGood { statement.bind(":good", isGood ? 1 : 0) }

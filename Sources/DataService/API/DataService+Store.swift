@@ -17,8 +17,9 @@ extension DataService {
   /// progress. Loads deliver it as `stored`, with ``Response/isLocal`` set, and observers see it at once.
   ///
   /// It takes the place of the stored response to the request, keeps that one's pin and tags, and counts as begun now:
-  /// an exchange that began earlier does not overwrite it, one that begins later does. It has no validator, so the next
-  /// refresh is unconditional. If that write fails, call ``remove(_:)`` or load with `freshOnly`.
+  /// an exchange that began earlier does not overwrite it, one that begins later does. Without a validator the next
+  /// refresh is unconditional. For the result of a write that may fail, ``storeProvisionally(_:for:fields:)`` can be
+  /// taken back.
   ///
   /// Can be called from any thread; the work is done on the store's.
   /// - Parameters:
@@ -27,6 +28,8 @@ extension DataService {
   ///     load.
   ///   - fields: `Content-Type`, for decoders that ask for it, or `Cache-Control`, for the `http` policy. `ETag`,
   ///     `Last-Modified`, `Vary`, `Age`, `Content-Encoding`, cookies and secret fields are left out.
+  ///   - isFromOrigin: Whether the origin has sent exactly these bytes with these fields, as those of another cache that
+  ///     are moved here. Then `ETag` and `Last-Modified` stay, and the next refresh can be a 304.
   ///   - receivedAt: When the data was right, for its age; `nil` is now. Data that comes with the program is as old as
   ///     that.
   /// - Returns: `.no(.superseded)` where an exchange that began later, or a removal, came first.
@@ -34,9 +37,41 @@ extension DataService {
   ///   limit, `store` where it cannot be stored (its message says why), `corrupt` where the store is damaged and cannot
   ///   be repaired, `signedOut` where the account is signed out meanwhile, `closed` after ``close()``.
   @concurrent @discardableResult public func store(
-    _ body: Data, for request: Request, fields: HTTPFields = [:], receivedAt: Date? = nil
+    _ body: Data, for request: Request, fields: HTTPFields = [:], isFromOrigin: Bool = false,
+    receivedAt: Date? = nil
   ) async throws(DataServiceError) -> Kept {
-    try await core.seed(body, for: request, fields: fields, receivedAt: receivedAt)
+    let seed = ServiceCore.Seed(
+      body: body, fields: fields, isFromOrigin: isFromOrigin, receivedAt: receivedAt)
+    return try await core.store(seed, for: request).kept
+  }
+
+  /// Stores the expected result of a write as ``store(_:for:fields:isFromOrigin:receivedAt:)`` does, and can take it
+  /// back: `try await change.undo()` where the write has failed.
+  ///
+  /// The request's pin and tags are not applied. What was stored before stays in the store's file for as long as the
+  /// change lives.
+  @concurrent public func storeProvisionally(
+    _ body: Data, for request: Request, fields: HTTPFields = [:]
+  ) async throws(DataServiceError) -> ProvisionalChange {
+    let seed = ServiceCore.Seed(body: body, fields: fields, isProvisional: true)
+    return ProvisionalChange(core: core, seeded: try await core.store(seed, for: request))
+  }
+
+  /// A response that ``storeProvisionally(_:for:fields:)`` has stored.
+  public struct ProvisionalChange: Sendable {
+    let core: ServiceCore
+    let seeded: ServiceCore.Seeded
+
+    /// Whether it is stored; `.no(.superseded)` where an exchange that began later, or a removal, came first.
+    public var kept: Kept { seeded.kept }
+
+    /// Restores what was stored before, validators included, or removes the response where nothing was; unless anybody,
+    /// in whatever process, has stored something else since, or removed it. Observers see it at once.
+    /// - Returns: Whether it was restored.
+    /// - Throws: As ``DataService/store(_:for:fields:isFromOrigin:receivedAt:)``.
+    @concurrent @discardableResult public func undo() async throws(DataServiceError) -> Bool {
+      try await core.takeBack(seeded)
+    }
   }
 
   /// Removes stored responses. The answer of an exchange under way that the selection means is delivered and not kept,
@@ -134,7 +169,7 @@ extension DataService {
   /// - Returns: How many were still in force.
   /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
   ///   `closed` after ``close()``.
-  @concurrent @discardableResult public func endPauses(
+  @concurrent @discardableResult package func endPauses(
     where condition: @escaping @Sendable (StoredPause) -> Bool
   ) async throws(DataServiceError) -> Int {
     let now = core.timekeeper.startMark
@@ -146,7 +181,7 @@ extension DataService {
   /// The pauses (`Retry-After`) that are still in force.
   /// - Throws: `store` where the store cannot be used, `corrupt` where it is damaged and cannot be repaired,
   ///   `closed` after ``close()``.
-  @concurrent public func pauses() async throws(DataServiceError) -> [StoredPause] {
+  @concurrent package func pauses() async throws(DataServiceError) -> [StoredPause] {
     let now = core.timekeeper.startMark
     return try await storeOperation { (store) throws(CacheStoreError) in try await store.pauses(at: now) }
   }
@@ -202,7 +237,7 @@ extension DataService {
   ///   - request: The request.
   ///   - policy: A policy whose age or deadline the explanation goes by; the verdicts are of every policy all the same.
   /// - Throws: `invalidRequest`, and `store`, `corrupt` or `closed` where the store cannot be read.
-  @concurrent public func explain(
+  @concurrent package func explain(
     _ request: Request, policy: FetchPolicy? = nil
   ) async throws(DataServiceError) -> Explanation {
     try await core.explain(request, policy: policy)
@@ -210,7 +245,7 @@ extension DataService {
 }
 
 extension DataService.Response {
-  /// Whether the program itself has stored it (``DataService/store(_:for:fields:receivedAt:)``), and no origin has
+  /// Whether the program itself has stored it (``DataService/store(_:for:fields:isFromOrigin:receivedAt:)``), and no origin has
   /// confirmed it since.
   public var isLocal: Bool { head.version == StoredResponse.localVersion }
 }

@@ -253,6 +253,7 @@ final class LiveFeed<Value: Sendable>: Sendable {
     post(isObserved: true) { judge, given in
       let change =
         response.map { source.request.changeRule.change(from: given, to: $0.value.data) } ?? .new
+      defer { if let stored, stored.isLocal { judge.sawLocal(stored.head, stored.value) } }
       return judge.observed(response, change)
     }
   }

@@ -42,6 +42,10 @@ struct LiveJudge<Value: Sendable> {
   private var hasObserved = false
   /// The invalidated row that the observer has seen, if no load has failed since.
   private var invalid: Seen?
+  /// The last row of the program's own that the observer has seen.
+  private var local: Seen?
+  /// Whether the last load was told that there is nothing any more, which marks the row that stays.
+  private var isGone = false
   /// The instant of the judgement, in nanoseconds since boot.
   var now = Int64.max
 
@@ -55,6 +59,7 @@ struct LiveJudge<Value: Sendable> {
     _ delivery: DataService.Delivery<WholeValue<Value>>
   ) -> DataService.Delivery<Value>? {
     if case .failure = delivery { invalid = nil }
+    isGone = [404, 410].contains(delivery.error?.status)
     if let response = delivery.response {
       let seen = Seen(response.head, response.value.data, isObserved: false)
       if let last {
@@ -81,22 +86,33 @@ struct LiveJudge<Value: Sendable> {
   ) -> DataService.Delivery<Value>? {
     defer { hasObserved = true }
     guard let response, isNews(response.head, response.value.data) else { return nil }
-    last = Seen(response.head, response.value.data, isObserved: true)
+    let seen = Seen(response.head, response.value.data, isObserved: true)
+    let isTakenBack = last.map { isBefore(seen, $0) } ?? false
+    last = seen
     let value = response.map(\.value)
-    return response.isLocal ? .stored(value) : .fresh(value, change)
+    return response.isLocal || isTakenBack ? .stored(value) : .fresh(value, change)
   }
 
   /// Whether a row that the observer has seen is to be passed on.
   func isNews(_ head: DataService.ResponseHead, _ data: Data) -> Bool {
     let seen = Seen(head, data, isObserved: true)
-    if let last { return !isBefore(seen, last) && !seen.isSame(as: last) }
+    // What comes after a row of the program's own, and is older, was there before: that has been taken back.
+    if let last {
+      return !seen.isSame(as: last) && (!isBefore(seen, last) || local?.isSame(as: last) == true)
+    }
     // A row stored before the sequence began is delivered by the load, if the policy wants it.
     return hasObserved || (seen.started.map { began.isBefore($0) } ?? false)
   }
 
+  /// Notes what the observer has seen of the program's own.
+  mutating func sawLocal(_ head: DataService.ResponseHead, _ data: Data) {
+    local = Seen(head, data, isObserved: true)
+  }
+
   /// Notes that somebody has invalidated what is stored.
   mutating func invalidated(_ head: DataService.ResponseHead, _ data: Data) {
-    invalid = Seen(head, data, isObserved: true)
+    let seen = Seen(head, data, isObserved: true)
+    if !isGone || last.map({ isBefore($0, seen) }) == true { invalid = seen }
   }
 
   /// Whether the origin is to be asked because what was passed on last, or nothing newer, is invalid; said once.

@@ -43,7 +43,7 @@ extension DataService {
     /// Whether it is in the store, and why not.
     public var kept: Kept { shared.value.kept }
     /// Whether a fresh response is shared with the fleet, and why not; `nil` without a fleet, and for stored ones.
-    public var sharing: Shared? { shared.value.sharing }
+    package var sharing: Shared? { shared.value.sharing }
   }
 
   /// A response without its body.
@@ -67,7 +67,7 @@ extension DataService {
     /// The account's name in the store; empty for none.
     public var account: String
     /// When it was received or last validated, in milliseconds since 1970-01-01 UTC.
-    public var receivedAtMilliseconds: Int64
+    package var receivedAtMilliseconds: Int64
     /// The inputs for its age and staleness.
     package var freshness: FreshnessInputs
     /// Whether a 304 has just confirmed it.
@@ -87,7 +87,7 @@ extension DataService {
     /// Whether it is another machine's.
     package var isFromElsewhere = false
     /// Whether a fresh response is shared with the fleet, and why not; `nil` without a fleet, and for stored ones.
-    public internal(set) var sharing: Shared?
+    package internal(set) var sharing: Shared?
 
     /// Where it came from.
     public var source: Source { Source(isStored: freshness.isStored, isFromElsewhere: isFromElsewhere) }

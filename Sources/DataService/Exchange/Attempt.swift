@@ -174,6 +174,7 @@ struct Attempt {
         let told = isTooLarge ? core.store.tooLarge(collector.received) : failure
         core.warn(store: told.storing(prepared.shownURL))
       } else {
+        if row == .keptForHTTPOnly, isGone(answer) { await Commit(exchange: exchange).outdateRow() }
         if let reason = await exchange.refusal(of: answer) {
           if case .long(let body) = collected { body.refuse() }
           return try await Commit(exchange: exchange).conclude(answer, kept: .no(reason))
@@ -181,8 +182,20 @@ struct Attempt {
         return try await Commit(exchange: exchange).replace(answer, collected)
       }
     }
-    _ = await exchange.refusal(of: answer)
+    let isAccepted = await exchange.refusal(of: answer) == nil
+    if isGone(answer) || isAccepted && isNewer(answer) { await Commit(exchange: exchange).outdateRow() }
     return try await Commit(exchange: exchange).conclude(answer, kept: answer.kept)
+  }
+
+  /// Whether the origin says that there is nothing any more.
+  private func isGone(_ answer: Answer) -> Bool {
+    !prepared.isHead && (answer.head.status == 404 || answer.head.status == 410)
+  }
+
+  /// Whether the answer is newer than the row, and is not kept for what it is.
+  private func isNewer(_ answer: Answer) -> Bool {
+    (200..<300).contains(answer.head.status)
+      && [.no(.noStore), .no(.vary), .no(.tooLarge)].contains(answer.kept)
   }
 
   private func collector(
@@ -212,7 +225,8 @@ struct Attempt {
       isResumable: { resuming != nil || partial() != nil }, resuming: resuming, open: open
     ) { [exchange] received in
       exchange.report(
-        DataService.TransferProgress(received: received, expected: resuming?.wholeLength ?? body.length))
+        DataService.TransferProgress(received: received, expected: resuming?.wholeLength ?? body.length),
+        status: head.head.status)
     }
   }
 

@@ -134,6 +134,16 @@ struct Commit {
     return .answered(answer)
   }
 
+  /// Marks the row stale, since the origin has something newer that is not stored, or has it no more: it stays for the
+  /// time without a network, and no policy takes it for young (law 5).
+  func outdateRow() async {
+    guard let row = exchange.candidate, row.isInStore, !row.isInvalid else { return }
+    await core.change { [exchange] (store) async throws(CacheStoreError) in
+      try await store.invalidate(
+        accountID: row.accountID, targets: [exchange.prepared.key.target], started: exchange.started)
+    }
+  }
+
   // MARK: - The same row, confirmed
 
   /// Merges a 304 into the row and delivers the stored body.
@@ -145,14 +155,13 @@ struct Commit {
     guard
       Validators.isWithin(exchange.prepared.request.limits, answer.head.fields, stored: stored.fields)
     else { return .askAgain(because: "the 304 adds more fields than a response may have") }
+    answer.confirmsCandidate = !stored.isInStore
+    let refusal = await exchange.refusal(of: answer)
+    // What it would confirm again and again is of no use to that load.
+    if refusal == .undecodable { return .askAgain(because: "what is stored does not decode") }
     if !stored.isInStore {
-      answer.confirmsCandidate = true
       // Unlike a stored body, no load here has accepted this body yet (law 5).
-      if let reason = await exchange.refusal(of: answer) {
-        try await exchange.generation.checkSignOut()
-        answer.kept = .no(reason)
-        return .answered(answer)
-      }
+      if let refusal { return try await conclude(answer, kept: .no(refusal)) }
       if case .freshened = row {
         let (confirmed, refusal) = try await UpstreamStep(exchange: exchange).store(stored, isConfirmed: true)
         guard let confirmed else {
@@ -168,9 +177,6 @@ struct Commit {
       variant: variant(of: stored, freshenedBy: notModified, to: answer.head.fields), marks: exchange.marks)
     answer.addCookies(of: notModified)
     if case .untouched(let reason) = row { return try await conclude(answer, kept: .no(reason)) }
-    if await exchange.refusal(of: answer) == .undecodable {
-      return .askAgain(because: "what is stored does not decode")
-    }
     guard exchange.beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
     let pending = Pending<ResponseStore.Overwritten>()
     core.store.freshen(freshening, soon: core.thread.perform) { pending.set($0) }

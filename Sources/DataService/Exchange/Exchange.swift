@@ -243,9 +243,9 @@ final class Exchange: @unchecked Sendable {
     await core.change { (store) async throws(CacheStoreError) in try await store.mark(row, marks) }
   }
 
-  /// Reports the body's progress to the loads.
-  func report(_ progress: DataService.TransferProgress) {
-    for waiter in waiters { waiter.received?(progress) }
+  /// Reports the body's progress to the loads that take the status: an error page's bytes are none.
+  func report(_ progress: DataService.TransferProgress, status: Int) {
+    for waiter in waiters where status < 400 && waiter.takes(status: status) { waiter.received?(progress) }
   }
 
   // MARK: - Writing

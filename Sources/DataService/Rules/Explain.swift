@@ -367,7 +367,7 @@ extension Explain {
     }
     if row.isImported {
       changes.append("it was imported: the next refresh is unconditional, and replaces it")
-    } else if row.isLocal {
+    } else if row.isLocal, !Validators.canValidate(row) {
       changes.append("a program has stored it: the next refresh is unconditional, and replaces it")
     } else if !Validators.canValidate(row) {
       changes.append("an ETag or Last-Modified in the response would make a refresh conditional")

@@ -3,7 +3,7 @@ extension DataService {
   /// verdict, the fields a refresh would send, and what would change the verdicts.
   ///
   /// It contains no secret of the request. Encoding it gives a JSON object with all of it.
-  public struct Explanation: Sendable, Hashable, Encodable {
+  package struct Explanation: Sendable, Hashable, Encodable {
     /// The key of the request in the store.
     package struct Key: Sendable, Hashable, Encodable {
       /// The account's name; empty for none.
@@ -86,7 +86,7 @@ extension DataService {
     }
 
     /// The explanation as lines of text, without a final line break.
-    public var text: String {
+    package var text: String {
       var lines = ["key", "  target   \(key.target)", "  method   \(key.method)"]
       if !key.account.isEmpty { lines.append("  account  \(key.account)") }
       if !key.extra.isEmpty { lines.append("  extra    \(key.extra)") }

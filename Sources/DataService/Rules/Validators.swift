@@ -6,9 +6,9 @@ package enum Validators {
   /// entity tag and `If-Modified-Since` with its `Last-Modified`. Empty without a validator.
   package static func conditionalFields(for stored: StoredResponse) -> HTTPFields {
     var fields = HTTPFields()
-    // No origin has confirmed an imported or local response. If its validator happens to be right and its body wrong,
-    // every 304 would confirm the wrong body.
-    if stored.isUnconfirmed { return fields }
+    // No origin has confirmed an imported response. If its validator happens to be right and its body wrong, every 304
+    // would confirm the wrong body. A local one has validators only where the program vouches for them.
+    if stored.isImported { return fields }
     if let tag = entityTag(in: stored.fields) { fields.append("If-None-Match", exact: tag) }
     // As received, not reformatted: origins may compare the text (RFC 9110 section 13.1.3).
     if let modified = lastModified(in: stored.fields) { fields.append("If-Modified-Since", modified) }
@@ -17,7 +17,7 @@ package enum Validators {
 
   /// Whether the stored response has a validator to send.
   package static func canValidate(_ stored: StoredResponse) -> Bool {
-    !stored.isUnconfirmed && (entityTag(in: stored.fields) != nil || lastModified(in: stored.fields) != nil)
+    !stored.isImported && (entityTag(in: stored.fields) != nil || lastModified(in: stored.fields) != nil)
   }
 
   /// The stored fields, updated by a 304 or by an answer to HEAD (sections 3.2 and 4.3.4).

@@ -1,4 +1,5 @@
 internal import CacheStore
+internal import Guards
 internal import PlatformFoundation
 
 extension ServiceCore {
@@ -126,9 +127,28 @@ extension ServiceCore {
 
 extension ServiceCore {
   /// Stores a program's own response, which no origin has sent, as the row that answers the request.
-  func seed(
-    _ body: Data, for request: DataService.Request, fields: HTTPFields, receivedAt: Date?
-  ) async throws(DataServiceError) -> DataService.Kept {
+  struct Seed: Sendable {
+    var body: Data
+    var fields: HTTPFields
+    var isFromOrigin = false
+    var receivedAt: Date?
+    /// Whether it can be taken back; it then gets no marks, and replaces the row of its own variant alone.
+    var isProvisional = false
+  }
+
+  /// What a program has stored, if it was, and what was there before.
+  struct Seeded: Sendable {
+    let bodyLimit: Int64
+    var row: ResponseStore.LocalRow?
+    var before: ResponseStore.Write?
+
+    var kept: DataService.Kept { row == nil ? .no(.superseded) : .yes }
+  }
+
+  func store(
+    _ seed: Seed, for request: DataService.Request
+  ) async throws(DataServiceError) -> Seeded {
+    let body = seed.body
     // Taken first: every exchange that begins from here on is newer (law 8).
     let started = timekeeper.startMark
     let prepared = try prepare(request, policy: .storedOnly)
@@ -147,10 +167,11 @@ extension ServiceCore {
       let found = try await store.lookup(prepared.key)
       let replaced = select(from: found, for: prepared)
       // A date that no clock can show counts as none.
-      let given = receivedAt.flatMap { Int64(exactly: ($0.timeIntervalSince1970 * 1000).rounded()) }
+      let given = seed.receivedAt.flatMap { Int64(exactly: ($0.timeIntervalSince1970 * 1000).rounded()) }
       let now = given ?? timekeeper.wallMilliseconds
-      var storable = StoredFields.storable(fields, secretNames: secretFieldNames)
+      var storable = StoredFields.storable(seed.fields, secretNames: secretFieldNames)
       for name in Self.ofOrigins { storable.remove(name) }
+      if !seed.isFromOrigin { for name in ["ETag", "Last-Modified"] { storable.remove(name) } }
       let head = ReceivedHead(
         status: 200, fields: storable, version: StoredResponse.localVersion, started: started, receivedAt: now
       )
@@ -159,10 +180,39 @@ extension ServiceCore {
       write.variant =
         replaced?.variant
         ?? Vary.variant(names: write.vary, requestFields: prepared.fields, protect: protect)
-      write.replaces = answering(prepared)
-      write.marks = request.marks
-      guard case .stored = try await store.overwrite(write) else { return .no(.superseded) }
-      return .yes
+      let before = Guarded<StoredResponse?>(nil)
+      if seed.isProvisional {
+        write.onReplaced = { row in before.withLock { $0 = row } }
+      } else {
+        write.replaces = answering(prepared)
+        write.marks = request.marks
+      }
+      var change = Seeded(bodyLimit: request.limits.bodyBytes)
+      guard case .stored(let id, let stored) = try await store.overwrite(write) else { return change }
+      change.row = ResponseStore.LocalRow(write, id: id, body: stored)
+      change.before = before.withLock(\.self).map { row in
+        var write = ResponseStore.Write(
+          accountID: accountID, key: prepared.key, head: row.head, body: .sameAs(row.body))
+        (write.variant, write.vary, write.changedAt) = (row.variant, row.vary, row.changedAt)
+        (write.isInvalid, write.takesBack) = (row.isInvalid, change.row)
+        return write
+      }
+      return change
+    } catch {
+      throw DataServiceError(store: error)
+    }
+  }
+
+  /// Puts back what was stored before a change, if its row is still there.
+  func takeBack(_ change: Seeded) async throws(DataServiceError) -> Bool {
+    guard let row = change.row else { return false }
+    var before = change.before
+    if case .sameAs(let body) = before?.body {
+      before?.body = .bytes(try await collect(.stored(body), limit: change.bodyLimit))
+    }
+    do throws(CacheStoreError) {
+      guard let before else { return try await store.takeBack(row) }
+      return try await store.overwrite(before).isStored
     } catch {
       throw DataServiceError(store: error)
     }
@@ -174,8 +224,8 @@ extension ServiceCore {
     rows.filter { $0.vary != "*" }.max { $0.receivedAt < $1.receivedAt }?.vary ?? ""
   }
 
-  /// Fields that only an origin may set: with a false validator, the origin would confirm a body that it never sent.
-  private static let ofOrigins = ["ETag", "Last-Modified", "Vary", "Age", "Content-Encoding"]
+  /// Fields that only an origin may set. So are validators: with a false one, it would confirm a body that it never sent.
+  private static let ofOrigins = ["Vary", "Age", "Content-Encoding"]
 }
 
 extension ServiceCore {

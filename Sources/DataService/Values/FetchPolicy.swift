@@ -30,13 +30,6 @@ public struct FetchPolicy: Sendable, Hashable {
   let kind: Kind
   /// Whether the stored response has been delivered before, so that the answer alone is wanted.
   private(set) var isAgain = false
-  /// Whether the answer may come from an exchange that began before the load.
-  private(set) var mayFollow = true
-
-  private init(kind: Kind) {
-    self.kind = kind
-    mayFollow = kind != .freshOnly
-  }
 
   /// The stored response at once, then the fresh one or a failure.
   public static let storedThenFresh = FetchPolicy(kind: .storedThenFresh(ifOlderThan: nil))
@@ -87,7 +80,6 @@ public struct FetchPolicy: Sendable, Hashable {
     guard kind != .freshOnly, kind != .http else { return self }
     var policy = FetchPolicy(kind: .storedThenFresh(ifOlderThan: age))
     policy.isAgain = true
-    policy.mayFollow = age != nil
     return policy
   }
 
@@ -106,6 +98,9 @@ public struct FetchPolicy: Sendable, Hashable {
   /// Whether what is stored is delivered only with a failure.
   var skipsStored: Bool { kind == .freshOnly || isAgain }
 
+  /// Whether the answer may come from an exchange that began before the load.
+  var mayFollow: Bool { !(skipsStored && asksAlways) }
+
   /// Whether what is stored is delivered at once, whatever follows.
   public var showsStoredFirst: Bool {
     if case .storedThenFresh = kind { !isAgain } else { false }
@@ -118,9 +113,11 @@ public struct FetchPolicy: Sendable, Hashable {
 }
 
 extension FetchPolicy: CustomStringConvertible {
-  /// As a program writes it: `storedThenFresh(ifOlderThan: 60.0 seconds)`.
+  /// As a program writes it: `storedThenFresh(ifOlderThan: 60.0 seconds)`; one of ``again(ifOlderThan:)`` as
+  /// `again(ifOlderThan: 60.0 seconds)`.
   public var description: String {
     switch kind {
+    case .storedThenFresh(let age) where isAgain: "again(ifOlderThan: \(age.map { "\($0)" } ?? "nil"))"
     case .storedThenFresh(nil): "storedThenFresh"
     case .storedThenFresh(let age?): "storedThenFresh(ifOlderThan: \(age))"
     case .storedOnly: "storedOnly"

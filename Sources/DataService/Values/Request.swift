@@ -154,9 +154,18 @@ public struct Limits: Sendable, Hashable {
   public init() {}
 }
 
+// For a program that has a type of that name, as beside swift-http-types: `DataService.HTTPFields`.
 extension DataService {
-  /// ``Limits``, for a program that has a type of that name.
+  /// ``Limits``, where another module has a type of that name.
   public typealias Limits = DataService::Limits
+  /// The fields of a request or response, where another module has a type of that name.
+  public typealias HTTPFields = CacheStore::HTTPFields
+  /// ``RequestMethod``, where another module has a type of that name.
+  public typealias RequestMethod = DataService::RequestMethod
+  /// ``FetchPolicy``, where another module has a type of that name.
+  public typealias FetchPolicy = DataService::FetchPolicy
+  /// ``DataServiceError``, where another module has a type of that name.
+  public typealias DataServiceError = DataService::DataServiceError
 }
 
 extension DataService.Request {

@@ -14,7 +14,8 @@ public enum PreloadEvent: Sendable {
 
 /// The progress of a launch, for a progress bar and the line below it.
 public struct PreloadProgress: Sendable, Hashable {
-  /// From 0 to 1, never less than before; `nil` while nothing is known, for an indeterminate bar.
+  /// From 0 to 1, never less than before unless a prompt was answered with a retry; `nil` while nothing is
+  /// known, for an indeterminate bar.
   public let fraction: Double?
   /// Bytes received so far, decoded.
   public let receivedBytes: Int64

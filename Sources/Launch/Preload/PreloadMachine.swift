@@ -61,6 +61,14 @@ struct PreloadMachine: Sendable {
     for step in steps { tally.add(entry(step)) }
   }
 
+  /// Whether a step that has failed may be loaded again, so that it fills no bar.
+  private var mayRetry: Bool {
+    switch plan.onFailure {
+    case .ask, .retry: true
+    case .useStored, .fail: false
+    }
+  }
+
   /// Changes a step and updates the tally.
   private mutating func change(_ index: Int, _ body: (inout PreloadStepState) -> Void) {
     tally.remove(entry(steps[index]))
@@ -70,7 +78,7 @@ struct PreloadMachine: Sendable {
 
   private func entry(_ step: PreloadStepState) -> PreloadTally.Entry {
     var part = step.part
-    part.isDone = isSatisfied(step) || (step.hasFailed && !step.isRunning)
+    part.isDone = isSatisfied(step) || (step.hasFailed && !step.isRunning && !mayRetry)
     let isWaitedFor = holdsUp(step)
     return PreloadTally.Entry(
       step: step, part: isWaitedFor || measuresAll ? part : nil, isMissing: isWaitedFor && !isSatisfied(step))
@@ -102,7 +110,12 @@ struct PreloadMachine: Sendable {
       }
       effects.append(.tell(index))
     case .failed(let index, let reason):
-      change(index) { $0.reason = reason }
+      let isSatisfied = isSatisfied(steps[index])
+      change(index) { step in
+        step.reason = reason
+        // What has arrived of an answer that is of no use is no progress.
+        if !isSatisfied { (step.part.received, step.part.expected) = (0, nil) }
+      }
       effects.append(.tell(index))
     case .lost(let indices, let reason):
       for index in indices {
@@ -220,6 +233,8 @@ struct PreloadMachine: Sendable {
     case .retry:
       phase = .running
       retryFailed()
+      // The bar may fall here alone: what filled it is loaded once more.
+      meter = ProgressMeter()
       return [.armDeadline]
     case .continueWithStored:
       return finish(tally.missing == 0 ? .ready : canContinue ? .stored : .incomplete)

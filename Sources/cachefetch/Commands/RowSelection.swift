@@ -36,7 +36,7 @@ struct RowSelection {
     }
     if let age = arguments.duration(.olderThan) {
       // No age is every entry, also one under way and one that a clock put into the future.
-      selection.receivedBefore = age == .zero ? .max : now - age.milliseconds
+      selection.receivedBeforeMilliseconds = age == .zero ? .max : now - age.milliseconds
     }
     if let size = arguments.size(.largerThan) { selection.minimumBytes = size == .max ? .max : size + 1 }
     isStale = arguments.has(.stale)

@@ -12,7 +12,7 @@ struct EntryTable {
     case .url: entries.sorted { ($0.key.target, $0.key.account) < ($1.key.target, $1.key.account) }
     case .age: entries.sorted { $0.response.receivedAt > $1.response.receivedAt }
     case .size: entries.sorted { $0.response.body.length < $1.response.body.length }
-    case .used: entries.sorted { $0.usedAt ?? 0 > $1.usedAt ?? 0 }
+    case .used: entries.sorted { $0.usedAtMilliseconds ?? 0 > $1.usedAtMilliseconds ?? 0 }
     }
   }
 
@@ -149,7 +149,7 @@ struct EntryTable {
     json.member("body_bytes", row.body.length)
     json.member("stored_at", Timestamp.text(milliseconds: row.receivedAt))
     json.member("changed_at", Timestamp.text(milliseconds: row.changedAt))
-    if let used = entry.usedAt { json.member("used_at", Timestamp.text(milliseconds: used)) }
+    if let used = entry.usedAtMilliseconds { json.member("used_at", Timestamp.text(milliseconds: used)) }
     json.member("age_ms", max(0, now - row.receivedAt))
     json.member("stale", Freshness.isStale(stored: row, now: now))
     json.member("pinned", row.isPinned)

@@ -191,7 +191,7 @@ import TestTurns
     // Tags are in their table and in the index of each row's own: one of the two will do.
     #expect(try await after.entries() == entries)
     #expect(entries.filter { !$0.tags.isEmpty }.count == Self.count / 4)
-    #expect(entries.allSatisfy { $0.usedAt ?? 0 >= 5_000_000 })
+    #expect(entries.allSatisfy { $0.usedAtMilliseconds ?? 0 >= 5_000_000 })
     await after.close()
   }
 

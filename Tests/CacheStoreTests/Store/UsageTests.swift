@@ -81,7 +81,7 @@ import Testing
   @Test func `a list says when a row was used last, by another program too`() async throws {
     let (fixture, account, rows) = try await filled()
     await leave(rows[0], account, beside: fixture)
-    #expect(try await fixture.store.entries().compactMap(\.usedAt).max() == 9_000)
+    #expect(try await fixture.store.entries().compactMap(\.usedAtMilliseconds).max() == 9_000)
   }
 
   @Test func `no row goes before what was counted of it is added`() async throws {

@@ -79,8 +79,7 @@ struct LawsOfTheRowTests {
       "a malformed head", { () throws(DataServiceError) in throw DataServiceError(.protocol, "garbage") }),
     Failure("408", { .answer("busy", status: 408) }), Failure("429", { .answer("busy", status: 429) }),
     Failure("500", { .answer("broken", status: 500) }), Failure("503", { .answer("broken", status: 503) }),
-    Failure("599", { .answer("broken", status: 599) }), Failure("404", { .answer("gone", status: 404) }),
-    Failure("410", { .answer("gone", status: 410) }),
+    Failure("599", { .answer("broken", status: 599) }), Failure("403", { .answer("no", status: 403) }),
     Failure("206 unasked", { .answer("part", status: 206) }),
     Failure(
       "a truncated body",

@@ -143,7 +143,11 @@ import TestTurns
     let before = try Self.bytes(of: fixture.store)
     let outline = await fixture.outline(origin.url("/item")) { $0.fields = ["X-Second": "1"] }
     #expect(outline == ["stored(good)", answer.outcome])
-    #expect(try Self.bytes(of: fixture.store) == before)
+    // After these the row itself is marked stale; its body is as it was.
+    let isMarked = ["status 404", "status 410", "200 that may not be stored"].contains(answer.name)
+    let after = try Self.bytes(of: fixture.store)
+    #expect((isMarked ? Array(after.dropFirst()) : after) == (isMarked ? Array(before.dropFirst()) : before))
+
     await fixture.service.close()
   }
 

@@ -34,13 +34,30 @@ import TestTurns
       .freshElseStored(within: .seconds(3)), .freshElseStored(within: nil),
       .storedElseFresh(maxAge: .seconds(5)),
       .storedElseFresh(maxAge: .seconds(5), within: .seconds(1)), .http,
+      .storedThenFresh.again(ifOlderThan: nil), .storedOnly.again(ifOlderThan: .seconds(9)),
     ]
     #expect(
       all.map { "\($0)" } == [
         "storedThenFresh", "storedThenFresh(ifOlderThan: 60.0 seconds)", "storedOnly", "freshOnly",
         "freshElseStored()", "freshElseStored(within: 3.0 seconds)", "freshElseStored(within: nil)",
         "storedElseFresh(maxAge: 5.0 seconds)", "storedElseFresh(maxAge: 5.0 seconds, within: 1.0 seconds)",
-        "http",
+        "http", "again(ifOlderThan: nil)", "again(ifOlderThan: 9.0 seconds)",
       ])
+  }
+
+  /// Types such as other modules have; within it, as beside such a module, the plain names are theirs.
+  private enum Program {
+    struct HTTPFields {}
+    struct FetchPolicy {}
+    struct DataServiceError {}
+    static let names: [(Any.Type, Any.Type)] = [
+      (HTTPFields.self, DataService.HTTPFields.self), (FetchPolicy.self, DataService.FetchPolicy.self),
+      (DataServiceError.self, DataService.DataServiceError.self),
+    ]
+  }
+
+  @Test func `types whose names a program has too can be named by the class`() {
+    for (own, ours) in Program.names { #expect(ObjectIdentifier(own) != ObjectIdentifier(ours)) }
+    #expect(DataService.FetchPolicy.storedOnly == FetchPolicy.storedOnly)
   }
 }

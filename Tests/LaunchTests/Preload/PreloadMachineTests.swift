@@ -207,6 +207,27 @@ import TestTurns
     #expect(try #require(machine.fraction) > #require(before))
   }
 
+  @Test func `a step that may be retried fills no bar when it fails, and the bar falls with the retry`()
+    throws
+  {
+    var machine = PreloadMachine(try plan(.allFresh, .ask))
+    for event: Event in [.begin, .received(0, bytes: 10, expected: 10), .failed(0, reason: Self.down)] {
+      _ = machine.handle(event)
+    }
+    #expect(machine.progress.receivedBytes == 0)
+    for index in machine.steps.indices {
+      if index > 0 { _ = machine.handle(.fresh(index)) }
+      _ = machine.handle(.ended(index))
+    }
+    let asked = try #require(machine.fraction)
+    #expect(asked < 1)
+    _ = machine.handle(.answered(.retry))
+    let retried = try #require(machine.fraction)
+    #expect(retried <= asked && retried > 0)
+    _ = machine.handle(.fresh(0))
+    #expect(machine.fraction == 1)
+  }
+
   @Test("after the outcome the rest goes on into the store only if asked", arguments: [true, false])
   func rest(finishes: Bool) throws {
     var plan = try plan(.criticalFresh, finishes: finishes)

@@ -65,7 +65,7 @@ enum Sample {
     change(&response)
     return StoredEntry(
       rowID: 1, key: RequestKey(account: account, target: target, method: method, extra: extra),
-      response: response, isSound: isSound, usedAt: usedAt, tags: tags)
+      response: response, isSound: isSound, usedAtMilliseconds: usedAt, tags: tags)
   }
 }
 
