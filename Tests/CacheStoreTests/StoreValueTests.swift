@@ -76,7 +76,8 @@ import TestTurns
     }
     let kept = [
       selects { _ in }, selects { $0.accounts = ["a"] }, selects { $0.key = RequestKey(target: "t") },
-      selects { $0.prefix = "https://" }, selects { $0.host = "a" }, selects { $0.receivedBeforeMilliseconds = 1 },
+      selects { $0.prefix = "https://" }, selects { $0.host = "a" },
+      selects { $0.receivedBeforeMilliseconds = 1 },
     ]
     #expect(kept == Array(repeating: true, count: 6))
     let left = [

@@ -126,7 +126,8 @@ import TestTurns
     let entry = try #require(try await fixture.store.entries().first)
     #expect(entry.isSound)
     for instant in [
-      row.requestedAt, row.receivedAt, row.changedAt, entry.response.receivedAt, entry.usedAtMilliseconds ?? 0,
+      row.requestedAt, row.receivedAt, row.changedAt, entry.response.receivedAt,
+      entry.usedAtMilliseconds ?? 0,
     ] {
       #expect(abs(instant) <= 253_402_300_799_999, "\(instant)")
     }

@@ -52,7 +52,8 @@ import TestTurns
   @Test func `the store itself selects by account, tag, age, length and prefix`() throws {
     #expect(try selection("list", "--account", "a").selection.accounts == ["a"])
     #expect(try selection("list", "--tag", "t").selection.tag == "t")
-    #expect(try selection("list", "--older-than", "4s").selection.receivedBeforeMilliseconds == Self.now - 4_000)
+    #expect(
+      try selection("list", "--older-than", "4s").selection.receivedBeforeMilliseconds == Self.now - 4_000)
     #expect(try selection("list", "--older-than", "0s").selection.receivedBeforeMilliseconds == .max)
     #expect(try selection("list", "--larger-than", "10").selection.minimumBytes == 11)
     let largest = try selection("list", "--larger-than", "\(Int64.max)").selection.minimumBytes
