@@ -71,7 +71,7 @@ import TestTurns
     Failure("429", { try $0.send(.status(429, "busy")) }),
     Failure("500", { try $0.send(.status(500, "broken")) }),
     Failure("503", { try $0.send(.status(503, "broken")) }),
-    Failure("404", { try $0.send(.status(404, "gone")) }),
+    Failure("403", { try $0.send(.status(403, "no")) }),
     Failure("an unasked 206", { try $0.send(.status(206, "part")) }),
     Failure("a malformed head", { try $0.sendRaw("HTTP/1.1 two hundred\r\n\r\n") }),
     Failure("too large", { try $0.send(.ok([UInt8](repeating: 0x61, count: 20_000))) }),
@@ -105,7 +105,7 @@ import TestTurns
     let before = try raw(shell)
     isSeeded.open()
     let run = try await shell.run("--retry", "0", "--connect-timeout", "1h", "--max-body", "10k", url)
-    let status: Int32 = failure.testDescription == "404" ? 0 : 3
+    let status: Int32 = failure.testDescription == "403" ? 0 : 3
     #expect(run.outputText.hasPrefix("good") && run.status == status, "\(run.errorText)")
     #expect(try raw(shell) == before)
     #expect(try await shell.run("--offline", url).outputText == "good")
