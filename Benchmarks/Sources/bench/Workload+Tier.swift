@@ -16,7 +16,7 @@ extension Workload {
       let service = service()
       do {
         let response = try await service.response(for: request(number))
-        guard response.sharing == .yes else { fail("not shared: \(String(describing: response.sharing))") }
+        guard response.kept == .yes else { fail("not kept: \(response.kept)") }
       } catch { fail("\(error)") }
       await service.close()
     }
