@@ -277,7 +277,7 @@ public struct PreloadEvents: AsyncSequence, Sendable {
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(queue: queue) }
 }
 
-extension DataService {
+extension DeliverySource {
   /// Starts a plan; its events come from ``PreloadRun/events``.
   public func preload(_ plan: PreloadPlan) -> PreloadRun { PreloadRun(plan, on: self) }
 }

@@ -163,6 +163,15 @@ import Testing
     await fixture.service.close()
   }
 
+  @Test func `a plan is loaded with the token and a renewed one`() async throws {
+    let fixture = try fixture()
+    let session = await session(on: fixture)
+    let run = session.preload(PreloadPlan([PreloadStep("feed", try request(), as: Feed.self)]))
+    #expect(await run.outcome()?.value("feed", as: Feed.self)?.edition == 2)
+    await run.finished()
+    await fixture.service.close()
+  }
+
   @Test func `changes of nobody are refused`() async throws {
     let fixture = try fixture()
     let session = Session(service: fixture.service, credentials: MemoryCredentials(nil))
