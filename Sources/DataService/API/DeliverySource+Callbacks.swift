@@ -13,6 +13,7 @@ extension DeliverySource {
   ///   - progress: Told of the bytes received, at most every 50 ms; not a delivery.
   ///   - deliver: Told of each delivery.
   /// - Returns: A handle to cancel with; dropping it does not.
+  @specialized(where Self == DataService)
   @discardableResult public func load(
     _ request: DataService.Request, policy: FetchPolicy = .storedThenFresh,
     progress: (@MainActor (DataService.TransferProgress) -> Void)? = nil,
@@ -30,6 +31,7 @@ extension DeliverySource {
   ///   - progress: Told of the bytes received, at most every 50 ms; not a delivery.
   ///   - deliver: Told of each delivery.
   /// - Returns: A handle to cancel with; dropping it does not.
+  @specialized(where Self == DataService)
   @discardableResult public func load(
     _ request: DataService.Request, policy: FetchPolicy = .storedThenFresh, queue: DispatchQueue,
     progress: (@Sendable (DataService.TransferProgress) -> Void)? = nil,

@@ -13,6 +13,7 @@ extension DeliverySource {
   ///   - policy: Which answer is wanted. The default gives the fresh one three seconds where one is stored.
   ///   - progress: Told of the bytes received, at most every 50 ms, on a thread of the service's.
   /// - Throws: The failure that the policy leaves.
+  @specialized(where Self == DataService)
   @concurrent public func response(
     for request: DataService.Request, policy: FetchPolicy = .freshElseStored(),
     progress: (@Sendable (DataService.TransferProgress) -> Void)? = nil

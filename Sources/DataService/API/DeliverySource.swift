@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import PlatformFoundation
 
 /// Begins loads: a service or, of `Launch`, a session, which adds an account's credentials. Every form of a load, of a
 /// look and of an observation is written once, over this.
@@ -42,6 +43,8 @@ extension DataService: DeliverySource {
   /// The service itself.
   public var service: DataService { self }
   /// Begins a load as it is.
+  @specialized(where Value == Data)
+  @specialized(where Value == BodyStream)
   public func begin<Value: Sendable>(_ load: PendingLoad<Value>) -> Load { load.begin(on: self) }
 }
 
