@@ -190,6 +190,7 @@ package final class ResponseStore: Sendable {
   /// The whole of a body, its further chunks read at once on this thread; `nil` where that would have to wait, or where
   /// they are gone or damaged.
   package func wholeNow(_ body: StoredResponse.Body) -> Data? {
+    if body.isWhole { return body.firstChunk }
     var bytes = body.firstChunk
     bytes.reserveCapacity(Int(body.length))
     var number = 1

@@ -80,6 +80,7 @@ extension DeliverySource {
   /// Runs on the calling thread and never waits: in some ten microseconds, and some milliseconds for a body of
   /// megabytes. Where the store is locked, or the body is over 4 MiB (4,194,304 bytes), there is none. Load with `.freshOnly` afterwards, or the stored one is shown twice.
   @available(*, noasync, message: "use deliveries(for:), whose first delivery is the stored response")
+  @specialized(where Self == DataService)
   public func storedResponse(for request: DataService.Request) -> DataService.Response<Data>? {
     requestAsStored(request).flatMap(service.core.storedResponse)
   }
