@@ -49,8 +49,8 @@ package struct StoredResponse: Sendable, Hashable {
   /// When the body last changed.
   package var changedAt: Int64
   /// Whether the row has to be validated before it is reused: an unsafe request to the target succeeded (RFC 9111
-  /// section 4.4), `DataService.invalidate(_:)` selected it, or an answer to HEAD described another representation
-  /// (section 4.3.5).
+  /// section 4.4), `DataService.invalidate(_:)` selected it, an answer to HEAD described another representation (section
+  /// 4.3.5), or the origin answered with 404, 410 or a 2xx that was not kept.
   package var isInvalid: Bool
   /// Whether the row is exempt from eviction.
   package var isPinned: Bool

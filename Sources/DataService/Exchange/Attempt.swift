@@ -174,7 +174,7 @@ struct Attempt {
         let told = isTooLarge ? core.store.tooLarge(collector.received) : failure
         core.warn(store: told.storing(prepared.shownURL))
       } else {
-        if row == .keptForHTTPOnly, isGone(answer) { await Commit(exchange: exchange).outdateRow() }
+        if row == .keptForHTTPOnly, isGone(answer) { try await Commit(exchange: exchange).outdateRow() }
         if let reason = await exchange.refusal(of: answer) {
           if case .long(let body) = collected { body.refuse() }
           return try await Commit(exchange: exchange).conclude(answer, kept: .no(reason))
@@ -183,7 +183,7 @@ struct Attempt {
       }
     }
     let isAccepted = await exchange.refusal(of: answer) == nil
-    if isGone(answer) || isAccepted && isNewer(answer) { await Commit(exchange: exchange).outdateRow() }
+    if isGone(answer) || isAccepted && isNewer(answer) { try await Commit(exchange: exchange).outdateRow() }
     return try await Commit(exchange: exchange).conclude(answer, kept: answer.kept)
   }
 

@@ -135,13 +135,15 @@ struct Commit {
   }
 
   /// Marks the row stale, since the origin has something newer that is not stored, or has it no more: it stays for the
-  /// time without a network, and no policy takes it for young (law 5).
-  func outdateRow() async {
+  /// time without a network, and no policy takes it for young (law 5). Nobody's exchange marks nothing (law 11).
+  func outdateRow() async throws(DataServiceError) {
     guard let row = exchange.candidate, row.isInStore, !row.isInvalid else { return }
+    guard exchange.beginWriting() else { throw DataServiceError(.cancelled, "the exchange was stopped") }
     await core.change { [exchange] (store) async throws(CacheStoreError) in
       try await store.invalidate(
         accountID: row.accountID, targets: [exchange.prepared.key.target], started: exchange.started)
     }
+    try exchange.stopWriting()
   }
 
   // MARK: - The same row, confirmed

@@ -296,7 +296,7 @@ extension Explain {
     let control = CacheControl(fields: row.fields)
     var terms: [DataService.Explanation.Term] = []
     if row.isInvalid {
-      terms.append(term("invalid", "an unsafe request has changed the target", "RFC 9111 section 4.4"))
+      terms.append(term("invalid", "it is known to have changed or gone since", "RFC 9111 section 4.4"))
     }
     switch control.noCache {
     case .absent: break

@@ -1,6 +1,7 @@
 import CacheStore
 import DataService
 import DataServiceTesting
+import Dispatch
 import FixtureServer
 import PlatformFoundation
 import TestSupport
@@ -88,6 +89,28 @@ struct UnkeptAnswerTests {
         await test.close()
       }
     }
+  }
+
+  @Test func `law 11: an answer that is not kept marks nothing for a load that was cancelled`() async throws {
+    let fixture = try ServiceFixture.scripted { _, number in
+      .answer("\(number)", number == 1 ? [:] : ["Cache-Control": "no-store"])
+    }
+    _ = try await fixture.service.response(for: news())
+    let (isDecoding, mayDecode) = (Gate(), Gate())
+    let load = fixture.service.load(
+      try news(), policy: .freshOnly, queue: DispatchQueue(label: "callbacks"),
+      decode: { response in
+        isDecoding.open()
+        mayDecode.wait()
+        return response.text
+      }, deliver: { _ in })
+    await isDecoding.wait()
+    load.cancel()
+    mayDecode.open()
+    await load.finished()
+    await fixture.settled()
+    #expect(try await fixture.service.response(for: news(), policy: .storedOnly).isStale == false)
+    await fixture.service.close()
   }
 
   @Test func `a live screen does not ask again because its own 404 has marked what is stored`() async throws {
