@@ -93,7 +93,7 @@ struct UnkeptAnswerTests {
 
   @Test func `law 11: an answer that is not kept marks nothing for a load that was cancelled`() async throws {
     let fixture = try ServiceFixture.scripted { _, number in
-      .answer("\(number)", number == 1 ? [:] : ["Cache-Control": "no-store"])
+      .answer("\(number)", ["Cache-Control": number == 1 ? "max-age=3600" : "no-store"])
     }
     _ = try await fixture.service.response(for: news())
     let (isDecoding, mayDecode) = (Gate(), Gate())
