@@ -110,6 +110,37 @@ import Testing
     await fixture.service.close()
   }
 
+  @Test func `what is anticipated for one account is not the next one's`() async throws {
+    let fixture = try ServiceFixture.scripted { request, _ in
+      .answer(request.fields["Authorization"] == "Bearer b" ? "bob's" : "alice's")
+    }
+    let session = await session(on: fixture)
+    let anticipation = session.anticipate(try request())
+    await fixture.settled()
+    try await session.signIn(Credential(account: "bob", token: "b"))
+    var texts: [String?] = []
+    for await delivery in anticipation.commit() { texts.append(delivery.response?.text) }
+    #expect(texts == ["bob's"])
+    await fixture.service.close()
+  }
+
+  @Test func `what a live screen has not read is not handed out after the sign-out`() async throws {
+    let fixture = try ServiceFixture.scripted { _, number in .answer("\(number)") }
+    var mine = try request()
+    mine.account = .named("alice")
+    _ = try await fixture.service.response(for: mine)
+    let live = fixture.service.live(mine)
+    var iterator = live.makeAsyncIterator()
+    #expect(await iterator.next()?.response?.text == "1")
+    // The fresh one waits to be read.
+    await fixture.settled()
+    try await fixture.service.signOut(.named("alice"))
+    #expect(await iterator.next()?.error?.kind == .signedOut)
+    #expect(await iterator.next() == nil)
+    #expect(fixture.requests.count == 2)
+    await fixture.service.close()
+  }
+
   @Test func `a live screen waits for the launch, renews, sends later tokens, and ends at the sign-out`()
     async throws
   {
