@@ -32,7 +32,7 @@ final class Checkpointer: Sendable {
 
   private func pass() {
     do throws(CacheStoreError) {
-      if connection?.isCurrent != true { connection = try opening.openMade(waitingUntil: 0) }
+      if connection?.isCurrent != true { connection = try opening.openExisting(waitingUntil: 0) }
       // Where another process is running a checkpoint, this one is not needed.
       _ = try connection?.checkpoint(.passive)
     } catch {

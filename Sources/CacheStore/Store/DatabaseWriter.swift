@@ -173,7 +173,7 @@ final class DatabaseWriter: Sendable {
   func closeNow(opening opens: Bool = false) -> Bool {
     guard queued.load(ordering: .relaxed) == 0, group.count == 0, !checkpointer.isBusy else { return false }
     let isDone: Bool? = slot.withLockIfAvailable { slot in
-      if opens, slot.connection == nil { slot.connection = try? opening.openMade(waitingUntil: 0) }
+      if opens, slot.connection == nil { slot.connection = try? opening.openExisting(waitingUntil: 0) }
       if let connection = slot.connection { cutLongLog(connection) }
       return true
     }

@@ -41,7 +41,7 @@ struct StoreOpener: Sendable {
   private func openShared(
     waitingUntil deadline: Int64, usesLog: Bool
   ) throws(CacheStoreError) -> Connection {
-    guard let connection = try openMade(waitingUntil: deadline) else {
+    guard let connection = try openExisting(waitingUntil: deadline) else {
       return try create(waitingUntil: deadline, usesLog: usesLog)
     }
     if usesLog { try Schema.returnToLog(connection) }
@@ -49,7 +49,7 @@ struct StoreOpener: Sendable {
   }
 
   /// Opens a connection to an existing store; `nil` where there is none, or only an empty file.
-  func openMade(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection? {
+  func openExisting(waitingUntil deadline: Int64) throws(CacheStoreError) -> Connection? {
     guard try files.checkedStatus() != nil else { return nil }
     let connection: Connection
     do throws(CacheStoreError) {

@@ -497,7 +497,7 @@ final class Load<Value: Sendable>: AnyLoad, @unchecked Sendable {
     if found.damaged > 0 { noteDamage(isMissed: row == nil) }
     // Computed only if none of the rows fits; most lookups find a row that fits, or nothing.
     unfit = row == nil ? plan.unfit(found.rows) : nil
-    core.trace(plan.said(of: row?.value, unfit))
+    core.trace(plan.traceLine(of: row?.value, unfit))
     (accountID, preflight) = (found.accountID, found.preflight)
     // A fresh answer replaces the row, whether or not the row is delivered.
     if plan.policy.skipsStored { usedRow = row?.value.id }

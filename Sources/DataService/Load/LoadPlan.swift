@@ -65,7 +65,7 @@ extension LoadPlan {
   }
 
   /// A description of the row and of the policy's decision, for the trace.
-  func said(of row: StoredResponse?, _ unfit: Unfit?) -> String {
+  func traceLine(of row: StoredResponse?, _ unfit: Unfit?) -> String {
     guard let row else { return unfit.map { "what is stored \($0.words)" } ?? "nothing is stored" }
     let stored =
       "a response is stored, \(Explain.duration(Freshness.age(of: row, now: core.timekeeper.wallMilliseconds))) old"

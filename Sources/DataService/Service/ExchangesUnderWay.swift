@@ -6,7 +6,7 @@ struct ExchangesUnderWay {
   /// The exchanges that loads may still join, by target.
   private var joinable: [String: [any AnyExchange]] = [:]
   /// The running exchanges that no load may join, any more or from the beginning.
-  private var alone: [any AnyExchange] = []
+  private var notJoinable: [any AnyExchange] = []
   /// The number of both.
   private(set) var count = 0
 
@@ -18,13 +18,13 @@ struct ExchangesUnderWay {
   /// Adds a new exchange.
   mutating func add(_ exchange: any AnyExchange, isShared: Bool) {
     count += 1
-    guard isShared else { return alone.append(exchange) }
+    guard isShared else { return notJoinable.append(exchange) }
     joinable[exchange.prepared.key.target, default: []].append(exchange)
   }
 
   /// Keeps further loads from joining an exchange; the exchange stays listed until it ends.
   mutating func detach(_ exchange: any AnyExchange) {
-    if removeJoinable(exchange) { alone.append(exchange) }
+    if removeJoinable(exchange) { notJoinable.append(exchange) }
   }
 
   /// Keeps further loads from joining the exchanges whose key meets the condition.
@@ -38,9 +38,9 @@ struct ExchangesUnderWay {
   /// Removes an exchange that has ended.
   mutating func forget(_ exchange: any AnyExchange) {
     // Usually its body is complete, so it has been detached already.
-    if let place = alone.lastIndex(where: { $0 === exchange }) {
-      alone.swapAt(place, alone.count - 1)
-      alone.removeLast()
+    if let place = notJoinable.lastIndex(where: { $0 === exchange }) {
+      notJoinable.swapAt(place, notJoinable.count - 1)
+      notJoinable.removeLast()
     } else if !removeJoinable(exchange) {
       return
     }
@@ -54,14 +54,14 @@ struct ExchangesUnderWay {
       for exchange in exchanges where !exchange.prepared.isPrefetch { wanted += 1 }
       if wanted >= limit { return limit }
     }
-    for exchange in alone where !exchange.prepared.isPrefetch {
+    for exchange in notJoinable where !exchange.prepared.isPrefetch {
       wanted += 1
       if wanted >= limit { return limit }
     }
     return wanted
   }
 
-  var all: [any AnyExchange] { joinable.values.flatMap { $0 } + alone }
+  var all: [any AnyExchange] { joinable.values.flatMap { $0 } + notJoinable }
 
   /// - Returns: Whether it was among them.
   private mutating func removeJoinable(_ exchange: any AnyExchange) -> Bool {

@@ -8,7 +8,7 @@ extension RedisTier {
   }
 
   private func reply(to question: TierQuestion) async -> TierReply {
-    do throws(TierServer.Silent) {
+    do throws(TierServer.Unavailable) {
       return try await answer(to: question)
     } catch {
       return .silent(because: error.reason)
@@ -26,7 +26,7 @@ extension RedisTier {
 
   private func answer(
     to question: TierQuestion
-  ) async throws(TierServer.Silent) -> TierReply {
+  ) async throws(TierServer.Unavailable) -> TierReply {
     let (link, host) = try server.admit()
     let deadline = host.timekeeper.bootNanoseconds + server.address.patience.clampedNanoseconds
     guard !question.account.isEmpty else {
@@ -47,13 +47,13 @@ extension RedisTier {
       if let reply = try await reply(to: asked, link, host) { return reply }
       known = nil
     }
-    throw TierServer.Silent(reason: "the account's key changes again and again")
+    throw TierServer.Unavailable(reason: "the account's key changes again and again")
   }
 
   /// The reply to a question; `nil` where the tier has other keys for its account by now.
   private func reply(
     to asked: Asked, _ link: TierServer.Link, _ host: TierHost
-  ) async throws(TierServer.Silent) -> TierReply? {
+  ) async throws(TierServer.Unavailable) -> TierReply? {
     let (question, keys) = (asked.question, asked.keys)
     let lookups = keys.map { Lookup($0, question) }
     let pauses = question.responder.isEmpty ? [] : keys.map { $0.names.pause(of: question) }
@@ -74,7 +74,7 @@ extension RedisTier {
     guard TierClock.isNear(time, host.timekeeper.wallMilliseconds) else {
       server.warn(TierClock.farAway, remedy: "set the clock that is wrong")
       server.fall(silent: TierClock.farAway, host)
-      throw TierServer.Silent(reason: TierClock.farAway)
+      throw TierServer.Unavailable(reason: TierClock.farAway)
     }
     server.learn(time: time, sent: sent, received: arrival)
     let ticket = TierTicket(
@@ -101,7 +101,7 @@ extension RedisTier {
   /// trip looks for that variant.
   private func newest(
     of replies: some Sequence<(Lookup, RESPValue)>, _ asked: Asked, _ link: TierServer.Link, _ host: TierHost
-  ) async throws(TierServer.Silent) -> SealedHead? {
+  ) async throws(TierServer.Unavailable) -> SealedHead? {
     let question = asked.question
     var best: SealedHead?
     var further: [(Lookup, [String])] = []
@@ -143,11 +143,11 @@ extension RedisTier {
     return newest < TierClock.largestTicket ? (time, max(time, newest + 1)) : nil
   }
 
-  private func denied(_ reply: RESPValue, _ host: TierHost) -> TierServer.Silent {
+  private func denied(_ reply: RESPValue, _ host: TierHost) -> TierServer.Unavailable {
     let text = reply.failure.map { "it says: \(TierServer.shortened($0))" } ?? "it gives no ticket"
     server.warn(text, remedy: reply.failure.flatMap(TierServer.remedy) ?? TierServer.rightsRemedy)
     server.fall(silent: text, host)
-    return TierServer.Silent(reason: text)
+    return TierServer.Unavailable(reason: text)
   }
 
   /// A value as it stands in the tier.
@@ -256,7 +256,7 @@ extension RedisTier {
   private func assembled(
     _ row: TierRow, _ target: TierNames.Target, _ mark: String, _ seal: Seal, until deadline: Int64,
     _ link: TierServer.Link, _ host: TierHost
-  ) async throws(TierServer.Silent) -> Data? {
+  ) async throws(TierServer.Unavailable) -> Data? {
     let count = Int((row.length - 1) / Int64(SealedHead.chunkLength)) + 1
     var body = Data(capacity: Int(row.length))
     var calls: [(RedisConnection.Call, Int64)] = []
@@ -300,7 +300,7 @@ extension RedisTier {
 
   private func tell(of milliseconds: Int64, _ question: TierQuestion) async {
     guard !terms.isReadOnly, milliseconds > 0, !question.responder.isEmpty else { return }
-    do throws(TierServer.Silent) {
+    do throws(TierServer.Unavailable) {
       let (link, host) = try server.admit()
       guard let key = accounts.keys(for: question, link).first, let time = server.tierTime(host) else {
         return

@@ -9,7 +9,7 @@ extension RedisTier {
 
   private func findings() async -> [StoreFinding] {
     let (link, host): (TierServer.Link, TierHost)
-    do throws(TierServer.Silent) {
+    do throws(TierServer.Unavailable) {
       (link, host) = try server.prepare()
     } catch {
       return [StoreFinding("tier", .wrong, error.reason)]

@@ -20,7 +20,7 @@ extension RedisTier {
       return .refused(because: "the body is too long")
     }
     guard offer.vary != "*" else { return .refused(because: "no other request matches the response") }
-    do throws(TierServer.Silent) {
+    do throws(TierServer.Unavailable) {
       return try await written(offer)
     } catch {
       return .refused(because: error.reason)
@@ -29,7 +29,7 @@ extension RedisTier {
 
   private func written(
     _ offer: TierOffer
-  ) async throws(TierServer.Silent) -> TierOffered {
+  ) async throws(TierServer.Unavailable) -> TierOffered {
     let (link, host) = try server.admit()
     guard let key = accounts.sealingKey(for: offer.question, offer.ticket, link) else {
       return .refused(because: "its account has another key by now, or none")
@@ -78,7 +78,7 @@ extension RedisTier {
   /// Removes the pieces of a body that no row has: a full server would keep them as long as a row.
   private func remove(
     _ pieces: [[UInt8]], _ link: TierServer.Link, _ host: TierHost
-  ) async throws(TierServer.Silent) {
+  ) async throws(TierServer.Unavailable) {
     guard !pieces.isEmpty else { return }
     _ = try await server.call(RESPWriter([[Array("UNLINK".utf8)] + pieces]), over: link, host)
   }
@@ -88,7 +88,7 @@ extension RedisTier {
   private func writeChunks(
     of offer: TierOffer, _ count: Int, _ target: TierNames.Target, _ mark: String, _ seal: Seal,
     life: [UInt8], _ link: TierServer.Link, _ host: TierHost
-  ) async throws(TierServer.Silent) -> String? {
+  ) async throws(TierServer.Unavailable) -> String? {
     var calls: [(RedisConnection.Call, Int64)] = []
     var problem: String?
     for number in 0..<(count + TierServer.pieceWindow) {
@@ -127,7 +127,7 @@ extension RedisTier {
 
   private func removed(_ question: TierQuestion) async -> Bool {
     if terms.isReadOnly { return false }
-    do throws(TierServer.Silent) {
+    do throws(TierServer.Unavailable) {
       let (link, host) = try server.admit()
       var isSet = true
       if !question.account.isEmpty {

@@ -25,7 +25,7 @@ package final class RedisTier: SecondTier, @unchecked Sendable {
   private func removeKeys(of account: String) async -> Bool {
     accounts.forget(account)
     if terms.isReadOnly { return false }
-    do throws(TierServer.Silent) {
+    do throws(TierServer.Unavailable) {
       let (link, host) = try server.admit()
       var command = RESPWriter()
       command.write(["UNLINK"] + link.keys.all.map { $0.names.key(of: account) })

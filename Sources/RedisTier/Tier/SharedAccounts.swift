@@ -21,7 +21,7 @@ final class SharedAccounts {
   func fetchKeys(
     of account: String, isMaking: Bool, until deadline: Int64? = nil, _ link: TierServer.Link,
     _ host: TierHost
-  ) async throws(TierServer.Silent) -> AccountKeys {
+  ) async throws(TierServer.Unavailable) -> AccountKeys {
     let names = link.keys.all.map { $0.names.key(of: account) }
     var commands = RESPWriter()
     if isMaking {

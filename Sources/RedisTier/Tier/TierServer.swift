@@ -45,7 +45,7 @@ final class TierServer: @unchecked Sendable {
   }
 
   /// Why the tier has no answer.
-  struct Silent: Error {
+  struct Unavailable: Error {
     let reason: String
   }
 
@@ -88,14 +88,14 @@ final class TierServer: @unchecked Sendable {
   // MARK: Files and the connection
 
   /// Reads the files if they have not been read, and reports what is wrong with them.
-  func prepare() throws(Silent) -> (Link, TierHost) {
-    guard let host, !isClosed else { throw Silent(reason: "it was closed") }
+  func prepare() throws(Unavailable) -> (Link, TierHost) {
+    guard let host, !isClosed else { throw Unavailable(reason: "it was closed") }
     if let link { return (link, host) }
     let now = host.timekeeper.bootNanoseconds
     if let linkFailure, now - linkFailure.instant < Silence.shortest {
-      throw Silent(reason: linkFailure.text)
+      throw Unavailable(reason: linkFailure.text)
     }
-    do throws(Silent) {
+    do throws(Unavailable) {
       let link = try read(host)
       self.link = link
       return (link, host)
@@ -105,11 +105,11 @@ final class TierServer: @unchecked Sendable {
     }
   }
 
-  private func read(_ host: TierHost) throws(Silent) -> Link {
+  private func read(_ host: TierHost) throws(Unavailable) -> Link {
     let keys = try secret("key-file", address.keyFile) { path throws(SecretFile.Problem) in
       try TierKeys(FleetKey.keys(in: SecretFile.text(of: path)))
     }
-    guard let keys else { throw Silent(reason: "there is no key") }
+    guard let keys else { throw Unavailable(reason: "there is no key") }
     var login = RedisConnection.Login(user: address.user, database: address.database)
     if let file = address.passwordFile {
       login.password = try secret("password-file", file) { path throws(SecretFile.Problem) in
@@ -125,25 +125,25 @@ final class TierServer: @unchecked Sendable {
 
   private func secret<Value>(
     _ name: String, _ path: String, _ read: (String) throws(SecretFile.Problem) -> Value
-  ) throws(Silent) -> Value {
+  ) throws(Unavailable) -> Value {
     do throws(SecretFile.Problem) {
       return try read(path)
     } catch {
       let text = "its \(name) \(path) is not used: \(error.text)"
       warn(text, remedy: error.remedy)
-      throw Silent(reason: text)
+      throw Unavailable(reason: text)
     }
   }
 
   // MARK: Silence
 
   /// Whether the tier may be asked now, and what it works with.
-  func admit() throws(Silent) -> (Link, TierHost) {
+  func admit() throws(Unavailable) -> (Link, TierHost) {
     let (link, host) = try prepare()
     switch changeMark(host, { silence.decide(at: host.timekeeper.bootNanoseconds, mark: &$0) }) {
     case .ask: return (link, host)
     case .silent(let rest):
-      throw Silent(reason: "it did not answer, and is asked again in \(rest / 1_000_000) ms")
+      throw Unavailable(reason: "it did not answer, and is asked again in \(rest / 1_000_000) ms")
     }
   }
 
@@ -162,7 +162,7 @@ final class TierServer: @unchecked Sendable {
   ///     patience, or half of it where there is a connection.
   func call(
     _ commands: RESPWriter, over link: Link, _ host: TierHost, until deadline: Int64? = nil
-  ) async throws(Silent) -> [RESPValue] {
+  ) async throws(Unavailable) -> [RESPValue] {
     var limit = link.connection.isWarm ? halfOfPatience : address.patience
     let sent = host.timekeeper.bootNanoseconds
     if let deadline { limit = min(limit, .nanoseconds(max(1, deadline - sent))) }
@@ -174,7 +174,7 @@ final class TierServer: @unchecked Sendable {
   func replies(
     to call: RedisConnection.Call, over connection: RedisConnection, sent: Int64, _ limit: Duration,
     _ host: TierHost
-  ) async throws(Silent) -> [RESPValue] {
+  ) async throws(Unavailable) -> [RESPValue] {
     do throws(RedisConnection.Trouble) {
       let replies = try await connection.replies(to: call)
       let now = host.timekeeper.bootNanoseconds
@@ -205,17 +205,17 @@ final class TierServer: @unchecked Sendable {
     ["MOVED ", "ASK "].contains { text.hasPrefix($0) }
   }
 
-  private func silenced(by trouble: RedisConnection.Trouble, _ host: TierHost) -> Silent {
+  private func silenced(by trouble: RedisConnection.Trouble, _ host: TierHost) -> Unavailable {
     let reason: String
     switch trouble {
-    case .cancelled: return Silent(reason: "the request was cancelled")
-    case .closed: return Silent(reason: "it was closed")
+    case .cancelled: return Unavailable(reason: "the request was cancelled")
+    case .closed: return Unavailable(reason: "it was closed")
     case .late: reason = "it did not answer in time"
     case .malformed: reason = "it does not speak the Redis protocol"
-    case .unreachable(let error) where error.kind == .closed: return Silent(reason: "it was closed")
+    case .unreachable(let error) where error.kind == .closed: return Unavailable(reason: "it was closed")
     // A problem of this process alone must not silence the tier for others.
     case .unreachable(let error) where [.other, .libraryMissing].contains(error.kind):
-      return Silent(reason: error.message)
+      return Unavailable(reason: error.message)
     case .unreachable(let error): reason = error.message
     case .refused(let text):
       reason = "it says: \(Self.shortened(text))"
@@ -227,7 +227,7 @@ final class TierServer: @unchecked Sendable {
       }
     }
     fall(silent: reason, host)
-    return Silent(reason: reason)
+    return Unavailable(reason: reason)
   }
 
   /// Whether the server reports a state that ends by itself.
@@ -291,7 +291,7 @@ final class TierServer: @unchecked Sendable {
   /// The reply of a script, which is loaded first where the server does not have it.
   func reply(
     _ first: RESPValue, to script: Scripts.Script, _ command: [[UInt8]], over link: Link, _ host: TierHost
-  ) async throws(Silent) -> RESPValue {
+  ) async throws(Unavailable) -> RESPValue {
     guard let text = first.failure, text.hasPrefix("NOSCRIPT") else { return first }
     let load = ["SCRIPT", "LOAD", script.text].map { Array($0.utf8) }
     return try await call(RESPWriter([load, command]), over: link, host).last ?? .null
