@@ -11,7 +11,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os/exec"
 )
 
@@ -67,4 +70,34 @@ func Get(ctx context.Context, url string, options ...string) (<-chan Delivery, f
 		result <- err
 	}()
 	return deliveries, func() error { return <-result }
+}
+
+// Ask gets each delivery from a `cachefetch serve` of that store, over connections that it keeps; members are further ones of
+// the line that asks (docs/serve.schema.json).
+func Ask(ctx context.Context, store, url string, members map[string]any, take func(Delivery)) error {
+	connection, err := (&net.Dialer{}).DialContext(ctx, "unix", store+".serve")
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { connection.Close() })()
+	defer connection.Close()
+	line := map[string]any{"url": url}
+	for name, member := range members {
+		line[name] = member
+	}
+	if err = json.NewEncoder(connection).Encode(line); err != nil {
+		return err
+	}
+	for lines := json.NewDecoder(connection); ; {
+		var delivery Delivery
+		if err = lines.Decode(&delivery); err == io.EOF {
+			return ctx.Err()
+		} else if err != nil {
+			return err
+		}
+		if delivery.Kind == "" {
+			return errors.New(delivery.Error.Message)
+		}
+		take(delivery)
+	}
 }

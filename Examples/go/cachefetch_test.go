@@ -1,10 +1,13 @@
 package cachefetch
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -63,5 +66,35 @@ func TestAWrongOptionIsAnError(t *testing.T) {
 	_, ended = Get(context.Background(), server.URL)
 	if ended() == nil {
 		t.Fatal("a program that is not there is no error")
+	}
+}
+
+func TestAProcessThatServesIsAsked(t *testing.T) {
+	server, _ := begin(t)
+	serve := exec.Command("cachefetch", "serve", "-v")
+	said, err := serve.StderrPipe()
+	if err == nil {
+		err = serve.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { serve.Process.Kill(); serve.Wait() })
+	for lines := bufio.NewScanner(said); lines.Scan() && !strings.Contains(lines.Text(), "listening"); {
+	}
+	var got []string
+	take := func(delivery Delivery) { got = append(got, delivery.Kind+" "+string(delivery.Bytes())) }
+	store := os.Getenv("CACHEFETCH_STORE")
+	for _, members := range []map[string]any{nil, {"max_age": "1h"}} {
+		if err := Ask(context.Background(), store, server.URL, members, take); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if strings.Join(got, ", ") != "fresh first, stored first" {
+		t.Fatal(got)
+	}
+	err = Ask(context.Background(), store, server.URL, map[string]any{"nonsense": 1}, take)
+	if err == nil || !strings.Contains(err.Error(), "nonsense") {
+		t.Fatal(err)
 	}
 }

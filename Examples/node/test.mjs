@@ -1,12 +1,14 @@
 // usage: node --test test.mjs     with cachefetch on the PATH
 import assert from "node:assert";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { test } from "node:test";
-import { get } from "./cachefetch.mjs";
+import { ask, get } from "./cachefetch.mjs";
 
 async function begin(context) {
   const folder = mkdtempSync(join(tmpdir(), "cachefetch-"));
@@ -51,4 +53,17 @@ test("a wrong option, and a program that is not there, are thrown", async (conte
   process.env.PATH = "/nowhere";
   await assert.rejects(deliveries(origin.url), { code: "ENOENT" });
   process.env.PATH = path;
+});
+
+test("a process that serves is asked", async (context) => {
+  const origin = await begin(context);
+  const child = spawn("cachefetch", ["serve", "-v"], { stdio: ["ignore", "ignore", "pipe"] });
+  context.after(() => child.kill());
+  for await (const line of createInterface({ input: child.stderr })) if (line.includes("listening")) break;
+  const store = process.env.CACHEFETCH_STORE;
+  const kinds = [];
+  for await (const { delivery, bytes } of ask(store, origin.url)) kinds.push([delivery, bytes.toString()]);
+  for await (const { delivery } of ask(store, origin.url, { max_age: "1h" })) kinds.push(delivery);
+  assert.deepEqual(kinds, [["fresh", "first"], "stored"]);
+  await assert.rejects(ask(store, origin.url, { nonsense: 1 }).next(), /nonsense/);
 });

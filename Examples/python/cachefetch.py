@@ -7,6 +7,7 @@ A delivery is one object of `cachefetch --json` (docs/delivery.schema.json), wit
 """
 import base64
 import json
+import socket
 import subprocess
 
 
@@ -32,3 +33,15 @@ def get(url, *options):
         # 3, 4 and 22 are in the deliveries; others mean that the command could not do what it was asked.
         if process.wait() not in (0, 3, 4, 22):
             raise subprocess.CalledProcessError(process.returncode, command, stderr=said)
+
+
+def ask(store, url, **members):
+    """The same from a `cachefetch serve` of that store (docs/serve.schema.json), over connections that it keeps."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(store + ".serve")
+        connection.sendall(json.dumps({"url": url, **members}).encode() + b"\n")
+        for line in connection.makefile("rb"):
+            answer = Delivery(json.loads(line))
+            if "delivery" not in answer:
+                raise ValueError(answer["error"]["message"])
+            yield answer

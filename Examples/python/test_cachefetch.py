@@ -59,6 +59,22 @@ class GetTests(unittest.TestCase):
         self.server.shutdown()
         self.server.server_close()
 
+    def test_a_process_that_serves_is_asked(self):
+        store = os.environ["CACHEFETCH_STORE"]
+        with subprocess.Popen(["cachefetch", "serve", "-v"], stderr=subprocess.PIPE) as process:
+            self.addCleanup(process.kill)
+            while b"listening" not in process.stderr.readline():
+                pass
+            self.assertEqual([delivery.body for delivery in cachefetch.ask(store, self.url)], [b"first"])
+            stored = list(cachefetch.ask(store, self.url, max_age="1h"))
+            self.assertEqual([delivery["delivery"] for delivery in stored], ["stored"])
+            with self.assertRaisesRegex(ValueError, "nonsense"):
+                list(cachefetch.ask(store, self.url, nonsense=1))
+            self.server.shutdown()
+            self.server.server_close()
+            process.terminate()
+            process.stderr.read()
+
 
 if __name__ == "__main__":
     unittest.main()

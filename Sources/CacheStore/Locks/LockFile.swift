@@ -10,6 +10,8 @@ final class LockFile: Sendable {
   enum Place: Hashable, Sendable {
     /// Creating the database, and quarantining a damaged one.
     case file
+    /// Answering other processes on a socket.
+    case serving
     /// A body that is being received.
     case body(Int64)
     /// A long body that may be read. Any number of readers share it.
@@ -20,6 +22,7 @@ final class LockFile: Sendable {
     var offset: Int64 {
       switch self {
       case .file: 0
+      case .serving: 1
       case .reading(let id): 1 << 60 | (id & (1 << 60 - 1))
       case .body(let id): 1 << 61 | (id & (1 << 61 - 1))
       case .request(let hash): 1 << 62 | Int64(hash >> 2)

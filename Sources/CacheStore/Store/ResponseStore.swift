@@ -308,6 +308,9 @@ package final class ResponseStore: Sendable {
     try lease(.request(hash))
   }
 
+  /// Takes the right to answer other processes for this store, without waiting; `nil` where another process has it.
+  package func tryServing() throws(CacheStoreError) -> Lease? { try lease(.serving) }
+
   /// Whether there is no store at the path, and no repaired one waiting to be renamed to it.
   package var isMissing: Bool { files.isMissing }
 

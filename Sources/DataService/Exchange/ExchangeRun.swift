@@ -71,6 +71,11 @@ struct ExchangeRun {
       if !prepared.key.account.isEmpty { await exchange.generation.learnInTime() }
       return try await attempts.run(knowing: exchange.plan.preflight)
     }
+    if let answer = try await handedOver() {
+      try await exchange.generation.checkSignOut()
+      exchange.tell(.followed, trace: "done: the process that serves the store has made the exchange")
+      return CompletedExchange(answer: answer)
+    }
     switch try await Leasing(exchange: exchange).obtain() {
     case .follow(let answer):
       // The account may have been signed out while this exchange waited.
@@ -91,6 +96,30 @@ struct ExchangeRun {
       exchange.generation.begin(on: core.thread)
       try await upstream.obeyPause()
       return try await attempts.run(knowing: isAtOnce ? exchange.plan.preflight : nil)
+    }
+  }
+}
+
+extension ExchangeRun {
+  /// The answer of another process that this one may hand its exchanges over to; `nil` where it makes none.
+  private func handedOver() async throws(DataServiceError) -> Answer? {
+    // Under `http` rows and conditions count that this exchange alone knows.
+    guard let handOver = core.configuration.handOver, !prepared.isHTTP else { return nil }
+    let outcome = await handOver(prepared.request)
+    try exchange.check()
+    switch outcome {
+    case .failure(let error)?: throw error
+    case .stored(let wasValidated)?:
+      // As for the answer of a process that was waited for. Where it is gone already, this one asks.
+      var answer = await Leasing(exchange: exchange).othersAnswer()
+      answer?.wasValidated = wasValidated
+      return answer
+    case .unkept(let status, let fields, let url, let body, let reason)?:
+      let head = ReceivedHead(
+        status: status, fields: fields, isDecoded: true, url: url, started: exchange.started,
+        receivedAt: core.timekeeper.wallMilliseconds)
+      return Answer(head: head, body: .data(body), isAnothers: true, kept: .no(reason))
+    case nil: return nil
     }
   }
 }

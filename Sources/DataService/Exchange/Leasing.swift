@@ -30,6 +30,9 @@ struct Leasing {
     hash = exchange.core.leaseHash(of: exchange.plan.prepared)
   }
 
+  /// The answer that another process says it has stored.
+  func othersAnswer() async -> Answer? { try? await followed(since: known) }
+
   func obtain() async throws(DataServiceError) -> Role {
     let began = exchange.core.timekeeper.bootNanoseconds
     var isWaiting = false

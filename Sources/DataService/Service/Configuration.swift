@@ -1,4 +1,5 @@
 public import CacheStore
+package import PlatformFoundation
 
 extension DataService {
   /// The settings of a service; the defaults suit a program with one store of its own.
@@ -34,6 +35,9 @@ extension DataService {
     package var onWait: (@Sendable (_ url: String, _ delay: Duration, _ status: Int) -> Void)?
     /// Called when a host has asked not to be asked for so long, and is not from now on.
     package var onPause: (@Sendable (_ host: String, _ length: Duration, _ status: Int) -> Void)?
+    /// Asks another process, which keeps connections, for an exchange; `nil` from it where that makes none, or not to its
+    /// end: then it is made here.
+    package var handOver: (@Sendable (Request) async -> HandedOver?)?
     /// The time limits between the store and the network.
     package var timeouts = InternalTimeouts()
     /// What the network thread runs first, unless the transport brings a thread of its own.
@@ -49,6 +53,15 @@ extension DataService {
     public init(store: StoreConfiguration = StoreConfiguration(path: StoreConfiguration.defaultPath())) {
       self.store = store
     }
+  }
+
+  /// How an exchange has ended that another process has made.
+  package enum HandedOver: Sendable {
+    /// The response is in the store, by a 304 or as it came.
+    case stored(wasValidated: Bool)
+    /// It is not, and why.
+    case unkept(status: Int, fields: HTTPFields, url: String, body: Data, KeptReason)
+    case failure(DataServiceError)
   }
 
   /// A fleet's shared second tier. Its engine's product makes one: `RedisTier` has `Tier.redis(_:)`.

@@ -129,7 +129,8 @@ enum OptionName: String, CaseIterable, Sendable {
   // Which entries.
   case stale, olderThan = "older-than", host, prefix, largerThan = "larger-than", status, type, exact
   // Of single verbs.
-  case every, untilChanged = "until-changed", onFailure = "on-failure", sort, reverse, limit, bytes, rows,
+  case idle, every, untilChanged = "until-changed", onFailure = "on-failure", sort, reverse, limit, bytes,
+    rows,
     pause, fleet
   case yes, repair, newFleetKey = "new-fleet-key", help, version
 

@@ -1,6 +1,6 @@
 /// The command's verbs.
 enum Verb: String, CaseIterable, Sendable {
-  case get, preload, watch, diff, explain, list, show, rm, unmark
+  case get, preload, watch, diff, serve, explain, list, show, rm, unmark
   case signOut = "sign-out"
   case stats, limits, doctor, export
   case `import` = "import"
@@ -22,6 +22,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .preload: ("PLAN | LIST | URL… | -", 1...Int.max, "fetch a list of requests into the store")
     case .watch: ("URL…", 1...Int.max, "check URLs again and again, and print changes only")
     case .diff: ("URL", 1...1, "compare the stored response with the fresh one")
+    case .serve: ("", 0...0, "keep connections, for commands and programs that ask over a Unix socket")
     case .explain: ("URL", 1...1, "show what would be printed, and why")
     case .list: ("", 0...0, "list stored responses")
     case .show: ("URL | --key KEY", 0...1, "print a stored response, without using the network")
@@ -55,6 +56,7 @@ enum Verb: String, CaseIterable, Sendable {
     preload | cachefetch preload --parallel 8 - < urls.txt  # fill the store before a journey
     watch | cachefetch watch --every 1m --json https://example.com/news.json  # one line of JSON per change, outage or recovery
     diff | cachefetch diff https://example.com/news.json  # what changed since the stored response
+    serve | cachefetch serve --idle 1h  # while it runs, refreshes go over connections that it keeps
     explain | cachefetch explain https://example.com/news.json  # what would be printed, and which rule decides under each policy
     list | cachefetch list --host example.com --sort size  # the largest last
     list | cachefetch list --stale --json  # one line of JSON per stale entry
@@ -86,6 +88,7 @@ struct VerbSet: OptionSet, Sendable, Hashable {
   static let preload = VerbSet(.preload)
   static let watch = VerbSet(.watch)
   static let diff = VerbSet(.diff)
+  static let serve = VerbSet(.serve)
   static let explain = VerbSet(.explain)
   static let list = VerbSet(.list)
   static let show = VerbSet(.show)
@@ -104,6 +107,8 @@ struct VerbSet: OptionSet, Sendable, Hashable {
   static let fetching: VerbSet = [.get, .preload, .watch, .diff]
   /// Verbs that name a request, if only to look it up.
   static let requesting: VerbSet = [.get, .preload, .watch, .diff, .explain, .show]
+  /// Those, and the verb that is told requests: the road and the authorities are options of it.
+  static let reaching = VerbSet.requesting.union(.serve)
   /// Verbs that select rows.
   static let selecting: VerbSet = [.list, .rm, .unmark, .export]
   /// Those of them that URLs and the options of a key select for, too.

@@ -34,6 +34,7 @@ enum Command {
         .run()
     case .diff:
       try DiffCommand(arguments, DataService.forCommand(arguments, diagnostics), diagnostics).run()
+    case .serve: try ServeCommand.run(arguments, diagnostics)
     case .explain: try ExplainCommand.run(arguments, diagnostics)
     case .show: try ShowCommand.run(arguments, diagnostics)
     case .list: try StoreCommands(arguments, diagnostics).list()

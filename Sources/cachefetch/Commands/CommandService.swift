@@ -47,8 +47,9 @@ extension DataService {
   ) -> DataService {
     if Self.credentialOptions.contains(where: arguments.has) { ProcessStart.keepMemoryPrivate() }
     var configuration = Configuration(store: StoreLocation.configuration(arguments))
-    configuration.finishesAfterDeadline = false
+    configuration.finishesAfterDeadline = arguments.verb == .serve
     configuration.exchanges = exchanges
+    configuration.handOver = HandOver(arguments)?.ask
     // `preload` and `diff` exist to fill the store, so a disk that is busy for a moment is no failure.
     if [.preload, .diff].contains(arguments.verb) { configuration.timeouts.commit = .seconds(5) }
     #if DEBUG
@@ -57,7 +58,7 @@ extension DataService {
     #endif
     configuration.threadPreparation = SandboxRules.preparation(arguments)
     configuration.secrets = Shown.secrets
-    if VerbSet.fetching.union([.explain, .rm, .signOut, .doctor]).contains(VerbSet(arguments.verb)) {
+    if VerbSet.fetching.union([.serve, .explain, .rm, .signOut, .doctor]).contains(VerbSet(arguments.verb)) {
       configuration.tier = arguments.tier
     }
     configuration.onWarning = { diagnostics.warn($0) }

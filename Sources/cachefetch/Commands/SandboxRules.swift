@@ -4,7 +4,9 @@ internal import DataService
 enum SandboxRules {
   /// What applies the rules on the network's thread; `nil` for verbs that do not use the network.
   static func preparation(_ arguments: Arguments) -> (@Sendable () -> Void)? {
-    guard VerbSet.fetching.contains(VerbSet(arguments.verb)), !arguments.has(.noSandbox) else { return nil }
+    guard VerbSet.fetching.union(.serve).contains(VerbSet(arguments.verb)), !arguments.has(.noSandbox) else {
+      return nil
+    }
     // `diff` runs the program `diff`, which may be in any folder.
     return Sandbox.preparation(holdsMainThread: arguments.verb != .diff) { all(arguments, Environment.value) }
   }

@@ -22,7 +22,7 @@ enum HelpText {
       list, show, explain, stats         look at what is stored
       rm, unmark, sign-out, limits       remove some of it, or limit it
       export, import, doctor             copy the store, check it
-      completions, help                  for bash, zsh and fish; this
+      serve, completions, help           keep connections; for shells; this
 
     store: \(store)
            ($CACHEFETCH_STORE or --store PATH names another)

@@ -195,6 +195,7 @@ enum Manual {
       store.sqlite.key | the secret for the digests of credentials; entries of credentials are lost without it
       store.sqlite.uses, store.sqlite.uses-taken | counts that are not yet in the store
       store.sqlite.tier | counts of what was shared through Redis
+      store.sqlite.serve | the socket of serve
       store.sqlite.reserve | 1 MiB, given up when the disk is full
       store.sqlite.damaged-DATE | a damaged store that was moved aside, two at most; .new and .repaired while one is repaired
       """),

@@ -5,6 +5,7 @@ extension ExitStatus {
     (.success, .get, "a fresh response of any status was delivered, or a stored one if no more was wanted"),
     (.success, .preload, "every response was fetched and stored, or was young enough already"),
     (.success, .watch, "a change was seen (--until-changed)"),
+    (.success, .serve, "nobody has asked for the time of --idle, or the store is gone"),
     (.success, .diff, "the responses do not differ, or the first one has been stored"),
     (.success, .doctor, "nothing is wrong"), (.success, .all, "success"),
     (.different, .diff, "the responses differ"), (.different, .doctor, "something is wrong"),
@@ -34,6 +35,7 @@ extension ExitStatus {
       "the store could not be used under --offline, an output could not be written, or the process of --background "
         + "could not be started"
     ), (.inputOutput, [.watch, .completions, .help], "an output could not be written"),
+    (.inputOutput, .serve, "another process serves the store, or it could not be used"),
     (.inputOutput, .diff, "the store could not be used the first time, or an output could not be written"),
     (
       .inputOutput, [.preload, .doctor, .export, .import],

@@ -38,6 +38,17 @@ final class Mailbox<Message: Sendable>: Sendable {
     }
   }
 
+  /// Readable while there are messages, for a reader that waits for other descriptors too.
+  var descriptor: Int32 { pipe().readEnd }
+
+  /// All messages there are, for that reader.
+  func all() -> [Message] {
+    pipe().drain()
+    var all: [Message] = []
+    while let message = next() { all.append(message) }
+    return all
+  }
+
   /// Waits for a message; `nil` after a signal or after `milliseconds`.
   func wait(milliseconds: Int32 = -1, heedsSignals: Bool = true) -> Message? {
     // Only an output that is watched throws.

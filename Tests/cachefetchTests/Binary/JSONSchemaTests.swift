@@ -47,6 +47,12 @@ import TestTurns
     return try JSONDecoder().decode([String].self, from: Data(run.output))
   }
 
+  @Test func `the line for serve`() async throws {
+    try await expect(
+      Array(ServeRequestTests.everyMember.utf8), satisfy: "serve",
+      notSatisfiedBy: #"{"url": "x", "nonsense": 1}"#)
+  }
+
   /// Expects that there is nothing wrong with some lines, and that there is with another.
   private func expect(
     _ lines: [UInt8], satisfy schema: String = "delivery", notSatisfiedBy other: String? = nil
