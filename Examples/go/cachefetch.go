@@ -79,8 +79,12 @@ func Ask(ctx context.Context, store, url string, members map[string]any, take fu
 	if err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, func() { connection.Close() })()
-	defer connection.Close()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	go func() {
+		<-ctx.Done()
+		connection.Close()
+	}()
 	line := map[string]any{"url": url}
 	for name, member := range members {
 		line[name] = member
@@ -91,7 +95,7 @@ func Ask(ctx context.Context, store, url string, members map[string]any, take fu
 	for lines := json.NewDecoder(connection); ; {
 		var delivery Delivery
 		if err = lines.Decode(&delivery); err == io.EOF {
-			return ctx.Err()
+			return nil
 		} else if err != nil {
 			return err
 		}

@@ -97,8 +97,9 @@ final class Server {
       let events = client.isAsking ? POLLIN : client.output.isEmpty ? 0 : POLLOUT
       return pollfd(fd: client.socket, events: Int16(events), revents: 0)
     }
-    poll(&polled, nfds_t(polled.count), min(milliseconds, wait(now)))
+    // The descriptor tells of no signal that came before it was made.
     if Signals.pending != nil { return false }
+    poll(&polled, nfds_t(polled.count), min(milliseconds, wait(now)))
     Sandbox.confineMainThread()
     for event in mailbox.all() { take(event) }
     for (client, found) in zip(waiting, polled.dropFirst(3)) where clients[client.number] != nil {

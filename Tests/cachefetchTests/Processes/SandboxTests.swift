@@ -131,7 +131,8 @@ import TestTurns
         int connect(int socket, const struct sockaddr *address, socklen_t length) {
           struct rlimit core;
           getrlimit(RLIMIT_CORE, &core);
-          fprintf(stderr, "dumpable %d, core %d\\n", prctl(PR_GET_DUMPABLE), core.rlim_cur != 0);
+          if (address->sa_family == AF_INET)
+            fprintf(stderr, "dumpable %d, core %d\\n", prctl(PR_GET_DUMPABLE), core.rlim_cur != 0);
           return ((int (*)(int, const struct sockaddr *, socklen_t))dlsym(RTLD_NEXT, "connect"))(socket, address, length);
         }
         """.utf8), to: "state.c")
