@@ -109,6 +109,9 @@ import TestTurns
     let handed = try (0..<3).map { _ in try world.shell.start(origin.url + "/x") }
     let alone = try world.shell.start("-v", origin.url + "/x")
     #expect(await alone.errors.waits(for: "waiting for another process"))
+    // All but the first client, and the commands that hand over.
+    let joined = "joining the same request"
+    #expect(await eventually { world.serve.errors.text.ranges(of: joined).count == 19 + handed.count })
     gate.open()
     for client in clients { #expect(await client.answer().map { $0.member("body") } == ["late"]) }
     for command in handed + [alone] { #expect(await command.finished().outputText == "late") }
