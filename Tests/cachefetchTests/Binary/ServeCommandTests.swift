@@ -172,6 +172,44 @@ import TestTurns
     #expect(connections(origin.server) == [1, 1, 1])
   }
 
+  @Test func `a command tries the socket once, where it is about to ask, and never otherwise`() async throws {
+    var shell = try Shell()
+    let origin = try ChangingOrigin()
+    try shell.store.folder.write(
+      Array(
+        """
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <stdio.h>
+        #include <sys/socket.h>
+        #include <sys/un.h>
+        int connect(int socket, const struct sockaddr *address, socklen_t length) {
+          if (address->sa_family == AF_UNIX)
+            fprintf(stderr, "%s\\n", ((const struct sockaddr_un *)address)->sun_path);
+          return ((int (*)(int, const struct sockaddr *, socklen_t))dlsym(RTLD_NEXT, "connect"))(socket, address, length);
+        }
+        """.utf8), to: "connects.c")
+    let library = shell.file("connects.so")
+    let made = try await ChildProcess.run(
+      "/usr/bin/cc", ["-shared", "-fPIC", "-o", library, shell.file("connects.c"), "-ldl"])
+    try #require(made.status == 0, "\(made.errorText)")
+    shell.environment["LD_PRELOAD"] = library
+    // A sanitizer's own library has to be the first.
+    shell.environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"
+    for words in [[], ["--one"], ["--policy", "fresh-only"], ["--max-age", "0"]] {
+      let run = try await shell.run(words + [origin.url])
+      #expect(run.errorText == shell.store.path + ".serve\n", "\(words)")
+    }
+    let others = [
+      ["--offline"], ["--max-age", "1h"], ["--policy", "http"], ["-i"], ["-d", "x"], ["-X", "DELETE"],
+      ["show"],
+    ]
+    for words in others {
+      let run = try await shell.run(words + [origin.url])
+      #expect(run.errorText == "", "\(words)")
+    }
+  }
+
   @Test(
     "what serve cannot do as the command would, the command does itself",
     arguments: [
