@@ -62,6 +62,12 @@ final class ServeClient: Sendable {
     }
   }
 
+  /// Whether something has come that is not read yet.
+  var hasMore: Bool {
+    var polled = pollfd(fd: state.withLock { $0.socket }, events: Int16(POLLIN), revents: 0)
+    return poll(&polled, 1, 0) > 0
+  }
+
   /// Whether the other end has closed; reads what has come.
   var isAtEnd: Bool {
     state.withLock { state in
