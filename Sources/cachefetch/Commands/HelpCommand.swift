@@ -36,7 +36,7 @@ enum Version {
   static func text() -> String {
     var transport: String
     do throws(DataServiceError) {
-      transport = try TransportVersion.text()
+      transport = try SystemTransport.version()
     } catch {
       transport = "libcurl: \(Diagnostics.joined(error.message, error.advice))"
     }

@@ -309,7 +309,7 @@ extension StoreCommands {
   /// The transport, or the finding that there is none.
   private var transport: StoreFinding {
     do throws(DataServiceError) {
-      return StoreFinding("transport", .fine, try TransportVersion.text())
+      return StoreFinding("transport", .fine, try SystemTransport.version())
     } catch {
       return StoreFinding(
         "transport", .wrong, "\(error.message): only what is stored can be delivered", remedy: error.remedy)

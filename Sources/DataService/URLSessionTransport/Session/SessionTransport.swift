@@ -1,12 +1,6 @@
 import CacheStore
+public import PlatformNetworking
 import Synchronization
-
-#if canImport(FoundationNetworking)
-  import Foundation
-  public import FoundationNetworking
-#else
-  public import Foundation
-#endif
 
 /// Exchanges over URLSession: the platform's own network stack.
 ///

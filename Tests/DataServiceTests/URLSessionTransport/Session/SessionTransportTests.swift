@@ -1,6 +1,6 @@
 import CacheStore
 import FixtureServer
-import Foundation
+import PlatformNetworking
 import Synchronization
 import TestSupport
 import Testing
@@ -8,10 +8,6 @@ import TestTurns
 
 @testable import DataService
 @testable import URLSessionTransport
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite("URLSession: what becomes of the caller's configuration", .inTurn) struct SessionTransportTests {
   @Test func `fields of the configuration are not sent, so that no credential is in no key`() async throws {
@@ -144,7 +140,7 @@ import TestTurns
         }
       }
     }
-    let ofConnection = SessionDelegate.connectionChallenges
+    let ofConnection = connectionChallenges
     let ofRequest = [NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest]
     for method in ofConnection {
       #expect(await answer(asking, method) == .cancelAuthenticationChallenge, "\(method)")
