@@ -11,6 +11,9 @@ public struct StoreConfiguration: Sendable {
   /// Whether the file is untrusted, such as an exported store that was received: its tables are compared with this
   /// release's before anything is read, and no statement may take more steps than the file's size explains.
   package var isUntrusted = false
+  /// Whether the file is another user's, at which the administrator looks: not a byte is written, not even to the index
+  /// of the log. Only with `isReadOnly`.
+  package var isForeign = false
   /// How long a write, or an asynchronous lookup, waits for another process's lock.
   public var busyTimeout: Duration = .seconds(5)
   /// The size above which the least recently used rows are evicted; a body over half of it is not stored. Limits set

@@ -34,8 +34,10 @@ package struct DigestKey: Sendable {
   }
 
   /// The key beside the store at `path`, or `nil` where there is none.
-  package static func load(nextTo path: String) throws(CacheStoreError) -> DigestKey? {
-    try load(StoreFiles(path: path))
+  package static func load(
+    nextTo path: String, isForeign: Bool = false
+  ) throws(CacheStoreError) -> DigestKey? {
+    try load(StoreFiles(path: path, isForeign: isForeign))
   }
 
   /// How many digits a digest has.

@@ -48,6 +48,9 @@ final class LockFile: Sendable {
     /// When one last ended with a row. Two requests that share a slot cost at most one extra look-up.
     static func stored(_ hash: UInt64) -> Int { log + 1 + request(hash) }
 
+    /// When a process last warned of a state of an upstream that all of them meet.
+    static let warning = stored(requests - 1) + 1
+
     /// The slots of requests, from 0 and behind all others: each of the two takes 64 KiB at most.
     private static let requests: UInt64 = 8_192
   }

@@ -75,6 +75,21 @@ extension ResponseStore {
 }
 
 extension ResponseStore {
+  /// So many of the rows received last, without their bodies.
+  package func newest(_ count: Int) async throws(CacheStoreError) -> [StoredResponse] {
+    try await query { (connection) throws(CacheStoreError) in
+      var rows: [StoredResponse] = []
+      try connection.withStatement(
+        "SELECT id FROM last_request ORDER BY received_at_ms DESC LIMIT \(count)"
+      ) { (statement) throws(CacheStoreError) in
+        while try statement.step() {
+          if let found = try connection.rowHead(statement.integer(0)) { rows.append(found.row) }
+        }
+      }
+      return rows
+    } ?? []
+  }
+
   /// The use of the store's limits; reads every row's head.
   package func use() async throws(CacheStoreError) -> StoreUse {
     let read = try await query { (connection) throws(CacheStoreError) in
@@ -171,6 +186,13 @@ extension ResponseStore {
     // Reading opens the file.
     guard hasLockFile, (try? lockFile.mark(LockFile.Slot.upstream)) != nil else { return }
     lockFile.setMark(LockFile.Slot.upstream, to: value)
+  }
+
+  /// Whether this process may warn of a state of the upstream that every process meets: of all on the store one does in a
+  /// minute. Without a store that may be written, each does.
+  package func takesUpstreamWarning(at instant: Int64) -> Bool {
+    !hasLockFile
+      || lockFile.takeTurn(LockFile.Slot.warning, at: instant, every: Self.maintenanceInterval) != nil
   }
 
   /// Opening the lock file would create it. Who leads has it open.

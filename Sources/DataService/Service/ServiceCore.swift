@@ -72,10 +72,11 @@ final class ServiceCore: Sendable {
     var trouble: CacheStoreError?
     var loaded: DigestKey?
     do throws(CacheStoreError) {
-      let path = configuration.store.path
+      let store = configuration.store
       loaded =
-        configuration.store.isReadOnly
-        ? try DigestKey.load(nextTo: path) : try DigestKey.loadOrCreate(nextTo: path)
+        store.isReadOnly
+        ? try DigestKey.load(nextTo: store.path, isForeign: store.isForeign)
+        : try DigestKey.loadOrCreate(nextTo: store.path)
     } catch {
       trouble = error
     }

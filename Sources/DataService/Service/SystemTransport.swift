@@ -1,4 +1,5 @@
 internal import CCurl
+package import CacheStore
 
 /// The transport of a service that is given none, over libcurl. `SystemTransport+Portable.swift` has another under this name,
 /// for the portable build and Apple's systems.
@@ -11,6 +12,17 @@ package enum SystemTransport {
     ccurl_version_details(library.table, &details, details.count)
     let text = String(decoding: details.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     return "libcurl \(library.version) (\(text))"
+  }
+
+  /// Whether a load with those options has certificate authorities to verify a server with; `nil` where that is not known.
+  package static func authorities(_ options: ConnectionOptions) -> StoreFinding? {
+    // Where it is missing, that is a finding of its own.
+    guard let library = try? CurlLibrary.load(CurlConfiguration().libraryName) else { return nil }
+    var (file, folder): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
+    ccurl_authorities(library.table, &file, &folder)
+    return SystemAuthorities.finding(
+      named: options.certificateAuthorityFile, file: file.map { String(cString: $0) },
+      folder: options.certificateAuthorityFolder ?? folder.map { String(cString: $0) })
   }
 
   /// Makes one that performs at most `exchanges` at once.

@@ -36,7 +36,7 @@ extension ExitStatus {
     ), (.inputOutput, [.watch, .completions, .help], "an output could not be written"),
     (.inputOutput, .diff, "the store could not be used the first time, or an output could not be written"),
     (
-      .inputOutput, [.preload, .doctor, .export, .import],
+      .inputOutput, [.preload, .stats, .doctor, .export, .import],
       "the store could not be used, or an output could not be written"
     ),
     (

@@ -72,10 +72,12 @@ import TestTurns
     #expect(run.status == 0 && !run.outputText.contains("geheim"), "\(run.outputText)")
     let found = try run.lines.map { try JSONDecoder().decode(Finding.self, from: Data($0.utf8)) }
     for (subject, message) in [
-      ("transport", "libcurl "), ("libraries", "SQLite "), ("file", shell.store.path), ("mode", "only you"),
+      ("transport", "libcurl "), ("libraries", "SQLite "), ("file", shell.store.path),
+      ("mode", "only its owner"),
       ("integrity", "the database structure is intact"), ("schema", "schema 3,"),
       ("checksums", "every stored byte"),
-      ("log", "write-ahead log has "), ("digest-key", ".key"), ("proxy", "proxy.example:3128"),
+      ("log", "write-ahead log has "), ("clock", "no answer contradicts it"), ("authorities", "/"),
+      ("digest-key", ".key"), ("proxy", "proxy.example:3128"),
     ] {
       #expect(
         found.contains { $0.subject == subject && $0.message.contains(message) && $0.severity == "fine" },
@@ -84,6 +86,79 @@ import TestTurns
     shell.environment["all_proxy"] = "gopher://old.example"
     let ill = try await shell.run("doctor")
     #expect(ill.status == 1 && ill.outputText.contains("gopher://old.example"))
+  }
+
+  @Test func `doctor sees authorities that are missing, a wrong clock and a limit larger than the disk`()
+    async throws
+  {
+    var shell = try Shell()
+    let origin = try ChangingOrigin(.ok("x", ["Date": "Mon, 01 Jan 2024 00:00:00 GMT"]))
+    _ = try await shell.run(origin.url)
+    _ = try await shell.run("limits", "--bytes", "8000000000G")
+    shell.environment["SSL_CERT_FILE"] = shell.file("none.pem")
+    let run = try await shell.run("doctor")
+    #expect(run.status == 1, "\(run.outputText)")
+    for line in [
+      "wrong  clock: by the Date of the last answers it was over ",
+      "wrong  authorities: the certificate authorities that the environment names cannot be read: ",
+      "fine   limit: the store may take ", "lower the limit with “cachefetch limits --bytes ",
+    ] {
+      #expect(run.outputText.contains(line), "\(line) in \(run.outputText)")
+    }
+    // The other way round: what was received is still to come.
+    origin.answer(.ok("y"))
+    shell.environment["SSL_CERT_FILE"] = .some(nil)
+    _ = try await shell.run("limits", "--bytes", "1M")
+    _ = try await shell.run("--policy", "fresh-only", origin.url)
+    let well = try await shell.run("doctor")
+    #expect(well.status == 0 && !well.outputText.contains("limit: "), "\(well.outputText)")
+  }
+
+  @Test(
+    "the administrator looks at another user's store without a trace, and loads refuse it",
+    .enabled(if: geteuid() == 0, "only the administrator may look at another user's store"))
+  func foreign() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run("-u", "a:b", origin.url)
+    _ = try await shell.run(origin.url)
+    let folder = shell.store.folder
+    func state() throws -> [String: [UInt8]] {
+      try Dictionary(uniqueKeysWithValues: folder.names().map { ($0, try folder.bytes(of: $0)) })
+    }
+    for name in try folder.names() { #expect(chown(folder.file(name), 65_534, 65_534) == 0) }
+    #expect(chown(folder.path, 65_534, 65_534) == 0)
+    // With what a process leaves of its files, while one uses it, and after the last one has removed the log.
+    for leftOut in ["nothing", "-shm", "while in use", "-wal", ".lock"] {
+      let user = leftOut == "while in use" ? try RawDatabase(shell.store.path) : nil
+      #expect(try user?.rows("SELECT count(*) FROM last_request").first?.first?.integer ?? 2 == 2)
+      defer { withExtendedLifetime(user) {} }
+      unlink(shell.store.path + leftOut)
+      let before = try state()
+      for words in [["list"], ["stats"], ["show", origin.url], ["explain", origin.url], ["doctor"]] {
+        for named in [[], ["--store", shell.store.path]] {
+          let run = try await shell.run(words + named)
+          #expect(
+            run.status == 0 && run.errors.isEmpty,
+            "\(words) \(leftOut): \(run.outputText) \(run.errorText)")
+          let doctor = "\(shell.store.path) is the store of user 65534, and only looked at"
+          if words == ["doctor"] { #expect(run.outputText.contains(doctor), "\(run.outputText)") }
+          if words[0] == "show" { #expect(run.outputText == "one") }
+        }
+      }
+      #expect(try state() == before, "\(leftOut)")
+    }
+    for words in [
+      ["--offline", origin.url], ["limits"], ["rm", "--yes", origin.url], ["doctor", "--repair"],
+    ] {
+      let run = try await shell.run(words)
+      let said = run.errorText + run.outputText
+      #expect(
+        run.status != 0 && said.contains("belongs to another user, which is refused"),
+        "\(words): \(run.status) \(said)")
+    }
+    let load = try await shell.run(origin.url)
+    #expect(load.status == 0 && load.errorText.contains("belongs to another user"), "\(load.errorText)")
   }
 
   @Test func `doctor --repair mends what it found, says so, and is 0 from then on`() async throws {

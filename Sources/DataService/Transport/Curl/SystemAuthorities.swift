@@ -1,5 +1,6 @@
 internal import CCurl
 internal import CacheStore
+internal import PlatformC
 
 /// Where OpenSSL finds the system's certificate authorities.
 ///
@@ -30,5 +31,32 @@ enum SystemAuthorities {
     return hash.count == 8 && hash.allSatisfy { "0123456789abcdef".utf8.contains($0) }
       && rest.count > 1 && rest.first == UInt8(ascii: ".")
       && rest.dropFirst().allSatisfy { "0123456789".utf8.contains($0) }
+  }
+
+  /// Whether there are authorities to verify a server with; `nil` where libcurl names no place, and has others.
+  ///
+  /// - Parameters:
+  ///   - named: The file that the environment names, if any: without it libcurl refuses every server.
+  ///   - file: Where libcurl looks otherwise.
+  ///   - folder: The folder that the environment names, else libcurl's.
+  static func finding(named: String?, file: String?, folder: String?) -> StoreFinding? {
+    func isThere(_ file: String) -> Bool { FileStatus(path: file + "/.") == nil && access(file, R_OK) == 0 }
+    if let named, !isThere(named) {
+      return StoreFinding(
+        "authorities", .wrong,
+        "the certificate authorities that the environment names cannot be read: \(named)",
+        remedy: "correct $CURL_CA_BUNDLE or $SSL_CERT_FILE")
+    }
+    let places = [named ?? file, folder].compactMap { $0 }
+    guard !places.isEmpty else { return nil }
+    if let file = named ?? file, isThere(file) { return StoreFinding("authorities", .fine, file) }
+    if let folder, FolderNames.all(in: folder).contains(where: isLink) {
+      return StoreFinding("authorities", .fine, folder)
+    }
+    return StoreFinding(
+      "authorities", .wrong,
+      "there are no certificate authorities at \(places.joined(separator: " or ")): no https server can be "
+        + "verified",
+      remedy: "install ca-certificates, or name a file of authorities in $SSL_CERT_FILE")
   }
 }
