@@ -67,9 +67,7 @@ static bool filter_kills(void) {
     _exit(0);
   }
   int status = 0;
-  while (child > 0 && waitpid((pid_t)child, &status, __WALL) < 0) {
-    if (errno != EINTR) return false;
-  }
+  while (child > 0 && waitpid((pid_t)child, &status, __WALL) < 0 && errno == EINTR) {}
   return child > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS;
 }
 

@@ -18,7 +18,7 @@ package struct FileStatus: Sendable {
   let names: Int
   /// The permission bits.
   let mode: UInt32
-  let bytes: Int64
+  package let bytes: Int64
 
   /// `nil` where the name does not exist or cannot be read.
   package init?(path: String) {

@@ -69,12 +69,8 @@ class Database {
     let access = isLocking ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
     var flags =
       access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
-    let setting: String? =
-      switch purpose {
-      case .readingUnchanging: "immutable"
-      case .readingUntouched: "readonly_shm"
-      default: nil
-      }
+    let setting =
+      purpose == .readingUnchanging ? "immutable" : purpose == .readingUntouched ? "readonly_shm" : nil
     if setting != nil { flags |= SQLITE_OPEN_URI }
     // SQLite opens this file unless the name changes in between, which `isCurrent` detects after the first read.
     identity = FileStatus(path: path)?.identity

@@ -40,7 +40,9 @@ enum SystemAuthorities {
   ///   - file: Where libcurl looks otherwise.
   ///   - folder: The folder that the environment names, else libcurl's.
   static func finding(named: String?, file: String?, folder: String?) -> StoreFinding? {
-    func isThere(_ file: String) -> Bool { FileStatus(path: file + "/.") == nil && access(file, R_OK) == 0 }
+    func isThere(_ file: String) -> Bool {
+      access(file, R_OK) == 0 && FileStatus(path: file + "/.") == nil && FileStatus(path: file)?.bytes != 0
+    }
     if let named, !isThere(named) {
       return StoreFinding(
         "authorities", .wrong,
@@ -49,9 +51,8 @@ enum SystemAuthorities {
     }
     let places = [named ?? file, folder].compactMap { $0 }
     guard !places.isEmpty else { return nil }
-    if let file = named ?? file, isThere(file) { return StoreFinding("authorities", .fine, file) }
-    if let folder, FolderNames.all(in: folder).contains(where: isLink) {
-      return StoreFinding("authorities", .fine, folder)
+    if let place = places.first(where: { isThere($0) || FolderNames.all(in: $0).contains(where: isLink) }) {
+      return StoreFinding("authorities", .fine, place)
     }
     return StoreFinding(
       "authorities", .wrong,

@@ -51,6 +51,8 @@ import TestTurns
         "ca-certificates")
         == true)
     #expect(found(nil, folder.path, nil)?.hasPrefix("wrong there are no") == true, "a folder is no bundle")
+    let empty = try folder.write("", to: "empty.pem")
+    #expect(found(nil, empty, nil)?.hasPrefix("wrong there are no") == true, "nor is an empty file")
     // libcurl that names no place has others.
     #expect(found(nil, nil, nil) == nil)
   }
