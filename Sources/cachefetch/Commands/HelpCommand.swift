@@ -42,6 +42,6 @@ enum Version {
     }
     let linked = ProcessStart.linkedLibraries.map { "linked in: \($0)\n" } ?? ""
     return
-      "cachefetch \(Release.version)\nSQLite \(SQLiteLibrary.version) (write-ahead log, strict tables)\n\(transport)\n\(linked)"
+      "cachefetch \(Version.string)\nSQLite \(SQLiteLibrary.version) (write-ahead log, strict tables)\n\(transport)\n\(linked)"
   }
 }

@@ -52,7 +52,8 @@ import Testing
     let copy = try Copy()
     let store = copy.fixture.store
     #expect { try store.lookupNow(.page) } throws: {
-      ($0 as? CacheStoreError)?.reason == .earlierSchema && ($0 as? CacheStoreError)?.mayPass == true
+      ($0 as? CacheStoreError)?.reason == .earlierSchema(isOfRelease: false)
+        && ($0 as? CacheStoreError)?.mayPass == true
     }
     #expect(try await store.lookup(.page).rows.isEmpty)
     // The look that could not wait has begun it anew, or is about to say so.
@@ -96,7 +97,7 @@ import Testing
     let bytes = try copy.fixture.files.bytes(of: "store.sqlite")
     await #expect { try await copy.fixture.store.lookup(.page) } throws: {
       let error = $0 as? CacheStoreError
-      return error?.reason == .earlierSchema && error?.message.contains("damage") == false
+      return error?.reason == .earlierSchema(isOfRelease: false) && error?.message.contains("damage") == false
     }
     #expect(try copy.fixture.files.bytes(of: "store.sqlite") == bytes && copy.told.isEmpty)
   }
