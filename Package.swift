@@ -134,10 +134,13 @@ let package = Package(
     .testTarget(name: "FixtureServerTests", dependencies: testing),
     .testTarget(name: "RedisTierTests", dependencies: testing + curl + ["CSodium", "RedisTier"]),
     .testTarget(name: "LaunchTests", dependencies: testing + ["Launch", "LaunchDemo", "NewsReader"]),
+    .target(name: "ClashingNames", path: "Tests/ClashingNames"),
     // An application's module, as new projects set it up.
     .testTarget(
       name: "MainActorTests",
-      dependencies: ["DataService", "DataServiceTesting", "PlatformFoundation", "TestTurns"],
+      dependencies: [
+        "ClashingNames", "DataService", "DataServiceTesting", "PlatformFoundation", "TestTurns",
+      ],
       swiftSettings: [.defaultIsolation(MainActor.self), .enableUpcomingFeature("InferIsolatedConformances")]),
     .testTarget(
       name: "cachefetchTests",
