@@ -106,7 +106,7 @@ struct JSONWriter {
 
   private static func appendHarmless(_ scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
     guard TerminalText.isUnsafe(scalar) else {
-      bytes += String(scalar).utf8
+      if scalar.isASCII { bytes.append(UInt8(scalar.value)) } else { bytes += String(scalar).utf8 }
       return
     }
     let digits = String(scalar.value, radix: 16)
