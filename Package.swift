@@ -128,7 +128,7 @@ let package = Package(
       swiftSettings: [.defaultIsolation(MainActor.self), .enableUpcomingFeature("InferIsolatedConformances")]),
     .testTarget(
       name: "cachefetchTests",
-      dependencies: testing + tier + ["cachefetch", "DemoOrigin", "Launch", "StoreDriver"],
+      dependencies: testing + tier + ["CSodium", "cachefetch", "DemoOrigin", "Launch", "StoreDriver"],
       exclude: ["Screens"]),
   ],
   swiftLanguageModes: [.v6]

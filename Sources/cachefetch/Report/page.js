@@ -129,7 +129,7 @@
     activate(Math.max(0, visible.findIndex((row) => row.index === opened)));
   }
   heads.append(...columns.map((column) =>
-    make("div", { role: "columnheader" }, make("button", { tabindex: -1, click() {
+    make("div", { role: "columnheader" }, make("button", { click() {
       sorted = { column, isDown: sorted.column === column && !sorted.isDown };
       arrange();
     } }, column.name))));
