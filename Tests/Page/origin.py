@@ -1,7 +1,8 @@
-"""An origin on loopback for the page of `cachefetch report`: bodies of every kind, hostile ones among them, and any number of
+"""An origin on loopback, for any host if it is the proxy, for the page of `cachefetch report`: bodies of every kind, hostile ones among them, and any number of
 short ones under /n/."""
 import asyncio
 import json
+import re
 import struct
 import threading
 import zlib
@@ -56,7 +57,9 @@ class Connection(asyncio.Protocol):
         self.received += data
         while b"\r\n\r\n" in self.received:
             head, self.received = self.received.split(b"\r\n\r\n", 1)
-            self.transport.write(self.origin.answer(head.split(b" ", 2)[1].decode()))
+            # To a proxy it is a whole URL.
+            path = re.sub("^http://[^/]*", "", head.split(b" ", 2)[1].decode())
+            self.transport.write(self.origin.answer(path))
 
 
 class Origin:

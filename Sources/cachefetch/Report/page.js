@@ -161,16 +161,18 @@
     drawWindow();
   }
   let isDue = false;
-  list.addEventListener("scroll", () => {
+  function drawSoon() {
     if (isDue) return;
     isDue = true;
-    requestAnimationFrame(() => { isDue = false; drawWindow(); });
-  });
-  new ResizeObserver(() => {
-    list.classList.toggle("narrow", list.clientWidth < 560);
-    list.classList.toggle("middle", list.clientWidth < 900);
-    drawWindow();
-  }).observe(list);
+    requestAnimationFrame(() => {
+      isDue = false;
+      list.classList.toggle("narrow", list.clientWidth < 560);
+      list.classList.toggle("middle", list.clientWidth < 900);
+      drawWindow();
+    });
+  }
+  list.addEventListener("scroll", drawSoon);
+  new ResizeObserver(drawSoon).observe(list);
 
   // One entry. Its line of the details is parsed when it is opened; their last line is the table of texts.
 
