@@ -86,6 +86,6 @@ class Origin:
             kind, body = BODIES[path]
             body = body.replace(b"{origin}", self.url.encode())
             number = len(path)
-        age = "max-age=%d" % (0 if number % 3 == 0 else 600 * (number % 97 + 1))
+        age = "max-age=%d" % (0 if number % 4 == 0 else 600 * (number % 97 + 1))
         head = ["HTTP/1.1 200 OK", f"Content-Type: {kind}", f"Content-Length: {len(body)}", f"Cache-Control: {age}", f'ETag: "{number}"']
         return ("\r\n".join(head) + "\r\n\r\n").encode() + body

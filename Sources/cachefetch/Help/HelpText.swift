@@ -18,11 +18,11 @@ enum HelpText {
     in a script: cachefetch --one URL; 0 fresh, 3 stored, 4 or 22 nothing
 
     verbs:
-      get, preload, watch, diff          fetch: one, many, again and again, compare
-      list, show, explain, stats, report look at what is stored
-      rm, unmark, sign-out, limits       remove some of it, or limit it
-      export, import, doctor             copy the store, check it
-      completions, help                  for bash, zsh and fish; this
+      get, preload, watch, diff           fetch: one, many, again and again, compare
+      list, show, explain, stats, report  look at what is stored
+      rm, unmark, sign-out, limits        remove some of it, or limit it
+      export, import, doctor              copy the store, check it
+      completions, help                   for bash, zsh and fish; this
 
     store: \(store)
            ($CACHEFETCH_STORE or --store PATH names another)

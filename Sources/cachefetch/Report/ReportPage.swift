@@ -109,11 +109,12 @@ struct ReportPage {
   private mutating func shared(_ all: [String]) -> [UInt8] {
     var places: [String] = []
     for text in all {
-      if texts[text] == nil {
-        texts[text] = table.count
+      let place = texts[text] ?? table.count
+      if place == table.count {
+        texts[text] = place
         table.append(text)
       }
-      places.append(String(texts[text] ?? 0))
+      places.append(String(place))
     }
     return Array("[\(places.joined(separator: ","))]".utf8)
   }
