@@ -72,20 +72,20 @@ extension StoreCommands {
     let hasRoom = body.length <= room
     let isPublic = entry.key.account.isEmpty || arguments.has(.bodies)
     if let reason = ReportBody.reason(without: entry, isPublic: isPublic, hasRoom: hasRoom) {
-      return .none(reason)
+      return .leftOut(reason)
     }
     do throws(CacheStoreError) {
       let bytes = try await service.store.firstChunk(of: body)
-      guard Int64(bytes.count) == body.length else { return .none(ReportBody.tooLong) }
+      guard Int64(bytes.count) == body.length else { return .leftOut(ReportBody.tooLong) }
       let shown = ReportBody(Array(bytes), type: ReportPage.mediaType(of: entry))
-      if case .none = shown {} else { room -= body.length }
+      if !shown.isLeftOut { room -= body.length }
       return shown
     } catch {
       // A row that has been overwritten or removed since it was listed, or is damaged, does not stop the others.
       guard [.corrupt, .replaced, .signedOut].contains(error.reason), error.sqliteCode == 0 else {
         throw error
       }
-      return .none("The body is damaged, or was replaced while the report was made.")
+      return .leftOut("The body is damaged, or was replaced while the report was made.")
     }
   }
 }

@@ -7,7 +7,7 @@ enum ReportBody: Equatable {
   /// An image, or text that is not UTF-8.
   case bytes([UInt8])
   /// Not held, and why.
-  case none(String)
+  case leftOut(String)
 
   /// The longest body that a report holds.
   static let mostBytesEach: Int64 = 64 << 10
@@ -34,9 +34,11 @@ enum ReportBody: Equatable {
     } else if isText || type.hasPrefix("image/") {
       self = .bytes(bytes)
     } else {
-      self = .none("The body is binary, and no image.")
+      self = .leftOut("The body is binary, and no image.")
     }
   }
+
+  var isLeftOut: Bool { if case .leftOut = self { true } else { false } }
 
   /// As JSON.
   var json: [UInt8] {
@@ -44,7 +46,7 @@ enum ReportBody: Equatable {
     switch self {
     case .text(let text): json.member("text", text)
     case .bytes(let bytes): json.member("base64", Data(bytes).base64EncodedString())
-    case .none(let reason): json.member("none", reason)
+    case .leftOut(let reason): json.member("left_out", reason)
     }
     return json.object()
   }

@@ -247,7 +247,7 @@
   }
   const source = (text) => make("pre", { tabindex: 0, role: "region", "aria-label": "Source" }, shownBody(text));
   function body(row, content, type) {
-    if (content.none !== undefined) return [make("p", { class: "none" }, content.none)];
+    if (content.left_out !== undefined) return [make("p", { class: "none" }, content.left_out)];
     const [bytes, text] = content.text === undefined ? decoded(content.base64, type) : [null, content.text];
     if (/^image\//.test(row.type)) {
       const image = make("img", { alt: "The body as an image", error() { image.replaceWith(make("p", { class: "none" }, "No image that this browser shows.")); } });
