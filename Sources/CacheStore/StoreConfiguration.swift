@@ -1,3 +1,4 @@
+internal import PlatformC
 package import PlatformFoundation
 
 /// Where the store is and how large it may become.
@@ -57,12 +58,8 @@ public struct StoreConfiguration: Sendable {
   package static func commandPath() -> String { path(inCachesOf: "cachefetch") }
 
   private static func path(inCachesOf folder: String) -> String {
-    #if canImport(Darwin)
-      let caches = Platform.homeFolder().map { $0 + "/Library/Caches" }
-    #else
-      let named = Platform.environment("XDG_CACHE_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
-      let caches = named ?? Platform.homeFolder().map { $0 + "/.cache" }
-    #endif
+    let named = cachesVariable.flatMap(Platform.environment).flatMap { $0.hasPrefix("/") ? $0 : nil }
+    let caches = named ?? Platform.homeFolder().map { $0 + cachesInHome }
     return caches.map { "\($0)/\(folder)/store.sqlite" } ?? ""
   }
 }

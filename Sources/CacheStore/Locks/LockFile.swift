@@ -127,7 +127,7 @@ final class LockFile: Sendable {
       range.l_type = Int16(F_WRLCK)
       range.l_whence = Int16(SEEK_SET)
       range.l_len = 1
-      guard fcntl(state.current.descriptor, openDescriptionGetLock, &range) != 0 else { return false }
+      guard fcntl(state.current.descriptor, F_OFD_GETLK, &range) != 0 else { return false }
       state.refusal = noLocks(errno)
       return true
     }
@@ -199,7 +199,7 @@ final class LockFile: Sendable {
       range.l_whence = Int16(SEEK_SET)
       range.l_start = off_t(offset)
       range.l_len = 1
-      guard fcntl(state.current.descriptor, openDescriptionGetLock, &range) == 0 else { return false }
+      guard fcntl(state.current.descriptor, F_OFD_GETLK, &range) == 0 else { return false }
       return range.l_type != Int16(F_UNLCK)
     }
   }
@@ -245,7 +245,7 @@ final class LockFile: Sendable {
     range.l_whence = Int16(SEEK_SET)
     range.l_start = off_t(offset)
     range.l_len = 1
-    return fcntl(descriptor, openDescriptionSetLock, &range) == 0
+    return fcntl(descriptor, F_OFD_SETLK, &range) == 0
   }
 
   private func open() throws(CacheStoreError) -> Int32 {
@@ -267,15 +267,6 @@ final class LockFile: Sendable {
     return descriptor
   }
 }
-
-/// `F_OFD_SETLK` and `F_OFD_GETLK`, which the C library's module map does not export.
-#if canImport(Darwin)
-  private let openDescriptionSetLock: Int32 = 90
-  private let openDescriptionGetLock: Int32 = 92
-#else
-  private let openDescriptionSetLock: Int32 = 37
-  private let openDescriptionGetLock: Int32 = 36
-#endif
 
 extension Duration {
   /// The duration in nanoseconds, cut to what an `Int64` holds.

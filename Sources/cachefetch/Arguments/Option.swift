@@ -131,7 +131,7 @@ enum OptionName: String, CaseIterable, Sendable {
   // Of single verbs.
   case every, untilChanged = "until-changed", onFailure = "on-failure", sort, reverse, limit, bodies, bytes,
     rows, pause, fleet
-  case yes, repair, newFleetKey = "new-fleet-key", help, version
+  case yes, prometheus, repair, newFleetKey = "new-fleet-key", help, version
 
   /// The option with this spelling. `init(rawValue:)` would first build a table of all options, for one or two
   /// lookups.

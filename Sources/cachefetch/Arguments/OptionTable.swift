@@ -92,6 +92,7 @@ extension Option {
     case .pause: Option(name, nil, .text, "HOST", for: .rm)
     case .fleet: Option(name, for: .rm)
     case .yes: Option(name, for: [.rm, .signOut])
+    case .prometheus: Option(name, for: .stats)
     case .repair: Option(name, for: .doctor)
     case .newFleetKey: Option(name, for: .doctor)
     case .help: Option(name, "h", for: .all)
@@ -216,6 +217,7 @@ extension Option {
     fleet | remove the entries from the Redis server of --tier as well
     yes | do not ask before several entries are removed
     repair | move a damaged store aside and recover what is readable
+    prometheus | print metrics in the text format of Prometheus, for a text-file collector
     new-fleet-key | print a new key for the key file of --tier, and check nothing
     help | show help for the command or the verb
     version | show the versions of cachefetch, SQLite and libcurl

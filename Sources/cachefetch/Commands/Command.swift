@@ -39,7 +39,7 @@ enum Command {
     case .list: try StoreCommands(arguments, diagnostics).list()
     case .rm: try StoreCommands(arguments, diagnostics).rm()
     case .unmark: try StoreCommands(arguments, diagnostics).unmark()
-    case .stats: StoreCommands(arguments, diagnostics).stats()
+    case .stats: try StoreCommands(arguments, diagnostics).stats()
     case .report: try StoreCommands(arguments, diagnostics).report()
     case .limits: try StoreCommands(arguments, diagnostics).limits()
     case .doctor: try StoreCommands(arguments, diagnostics).doctor()

@@ -249,7 +249,10 @@ struct LimitsChange: Equatable {
 /// The verbs that report on the store: `stats` and `doctor`.
 extension StoreCommands {
   /// `stats`: what is stored, and how often it was used.
-  func stats() -> ExitStatus {
+  func stats() throws(UsageError) -> ExitStatus {
+    if arguments.has(.prometheus), arguments.has(.json) {
+      throw UsageError("--json and --prometheus exclude each other", "leave one of them out")
+    }
     if let missing = missing() { return missing }
     let store = service.store
     return run { () async throws(DataServiceError) in
@@ -262,6 +265,9 @@ extension StoreCommands {
       let parts = statistics.parts.filter { account == nil || $0.account == account }
       // What was shared is known of all accounts together.
       let shared = account == nil ? store.tierCounts : TierCounts()
+      if arguments.has(.prometheus) {
+        return Output.write(MetricsText.text(statistics, parts, shared), diagnostics)
+      }
       if arguments.has(.json) {
         return Output.write(parts.flatMap(StatisticsText.line) + StatisticsText.line(shared), diagnostics)
       }
@@ -309,7 +315,7 @@ extension StoreCommands {
   /// The transport, or the finding that there is none.
   private var transport: StoreFinding {
     do throws(DataServiceError) {
-      return StoreFinding("transport", .fine, try TransportVersion.text())
+      return StoreFinding("transport", .fine, try SystemTransport.version())
     } catch {
       return StoreFinding(
         "transport", .wrong, "\(error.message): only what is stored can be delivered", remedy: error.remedy)

@@ -1,0 +1,16 @@
+/// The transport of a service that is given none, over URLSession: in the portable build and on Apple's systems.
+/// `SystemTransport.swift` has the other one.
+package enum SystemTransport {
+  /// Its name, for the version line.
+  package static func version() throws(DataServiceError) -> String { "URLSession" }
+
+  /// Makes one. URLSession has limits of its own in place of `exchanges`.
+  static func make(
+    exchanges: DataService.ExchangeLimits, thread: NetworkThread, timekeeper: any Timekeeper
+  ) -> any Transport {
+    SessionTransport(timekeeper: timekeeper)
+  }
+
+  /// No transport here has a thread that a service could share.
+  static func thread(of transport: (any Transport)?) -> NetworkThread? { nil }
+}
