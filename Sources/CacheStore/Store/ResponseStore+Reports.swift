@@ -158,7 +158,7 @@ extension ResponseStore {
   }
 
   /// The host of a target such as `https://example.org:8080/x`.
-  static func host(of target: String) -> String {
+  package static func host(of target: String) -> String {
     guard !target.hasPrefix("key:"), let slashes = target.firstRange(of: "://") else { return target }
     return String(target[slashes.upperBound...].prefix { $0 != "/" && $0 != "?" })
   }

@@ -73,7 +73,7 @@ enum StoreLocation {
   }
 
   /// Verbs that report on a store and change nothing in it.
-  private static let inspecting: VerbSet = [.explain, .list, .stats, .export]
+  private static let inspecting: VerbSet = [.explain, .list, .stats, .report, .export]
 
   /// Whether no process has used the file as its store: nothing that a store in use has stands beside it. Opened for
   /// use, a damaged copy would be quarantined and an empty store would take its place.

@@ -40,6 +40,7 @@ enum Command {
     case .rm: try StoreCommands(arguments, diagnostics).rm()
     case .unmark: try StoreCommands(arguments, diagnostics).unmark()
     case .stats: try StoreCommands(arguments, diagnostics).stats()
+    case .report: try StoreCommands(arguments, diagnostics).report()
     case .limits: try StoreCommands(arguments, diagnostics).limits()
     case .doctor: try StoreCommands(arguments, diagnostics).doctor()
     case .export: try StoreCommands(arguments, diagnostics).export()
