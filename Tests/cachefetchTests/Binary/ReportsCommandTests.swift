@@ -60,7 +60,7 @@ import TestTurns
       #expect(run.outputText.contains(line), "\(line) is not in \(run.outputText)")
     }
     #expect(run.outputText.contains(#"('host', 'key:a"b\\c')"#), "\(run.outputText)")
-    #expect(run.outputText.contains("cachefetch_last_success_timestamp_seconds [\(none), ('host', 'H')] 1."))
+    #expect(run.outputText.contains("cachefetch_last_success_timestamp_seconds [\(none), ('host', 'H')] 1"))
     #expect(!run.outputText.contains("tier"))
     #expect(try await shell.run("stats", "--prometheus", "--json").status == 64)
   }
