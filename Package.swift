@@ -91,7 +91,9 @@ let package = Package(
     .target(name: "Launch", dependencies: service, packageAccess: false),
     .target(name: "RedisTier", dependencies: service + curl + ["CSodium"]),
     .executableTarget(
-      name: "cachefetch", dependencies: service + ["CPlatform", "CProcess", "Launch", "RedisTier"]),
+      name: "cachefetch",
+      dependencies: service + ["CPlatform", "CProcess", "CSodium", "Launch", "RedisTier"],
+      resources: ["css", "html", "js"].map { .embedInCode("Report/page.\($0)") }),
     // Packages of their own to their users; here too, so that tests can drive them through a terminal.
     .executableTarget(
       name: "LaunchDemo", dependencies: ["CacheStore", "DataService", "Launch"],
@@ -134,14 +136,17 @@ let package = Package(
     .testTarget(name: "FixtureServerTests", dependencies: testing),
     .testTarget(name: "RedisTierTests", dependencies: testing + curl + ["CSodium", "RedisTier"]),
     .testTarget(name: "LaunchTests", dependencies: testing + ["Launch", "LaunchDemo", "NewsReader"]),
+    .target(name: "ClashingNames", path: "Tests/ClashingNames"),
     // An application's module, as new projects set it up.
     .testTarget(
       name: "MainActorTests",
-      dependencies: ["DataService", "DataServiceTesting", "PlatformFoundation", "TestTurns"],
+      dependencies: [
+        "ClashingNames", "DataService", "DataServiceTesting", "PlatformFoundation", "TestTurns",
+      ],
       swiftSettings: [.defaultIsolation(MainActor.self), .enableUpcomingFeature("InferIsolatedConformances")]),
     .testTarget(
       name: "cachefetchTests",
-      dependencies: testing + tier + ["cachefetch", "DemoOrigin", "Launch", "StoreDriver"],
+      dependencies: testing + tier + ["CSodium", "cachefetch", "DemoOrigin", "Launch", "StoreDriver"],
       exclude: ["Screens"]),
   ],
   swiftLanguageModes: [.v6]

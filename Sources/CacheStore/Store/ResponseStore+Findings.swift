@@ -146,7 +146,7 @@ extension ResponseStore {
   // MARK: Damage
 
   private func damage(_ repair: Bool) async throws(CacheStoreError) -> [StoreFinding] {
-    let files = files
+    let (files, isReadOnly) = (files, configuration.isReadOnly)
     let problems = try await read { deadline throws(CacheStoreError) -> [String] in
       do throws(CacheStoreError) {
         guard let connection = try Connection.openToRead(files, waitingUntil: deadline) else { return [] }
@@ -156,6 +156,8 @@ extension ResponseStore {
         return []
       } catch {
         guard error.isDamage, error.reason != .foreignFile else { throw error }
+        // The next check brings it up to date.
+        if error.reason == .earlierSchema(isOfRelease: true), !isReadOnly { return [] }
         return [error.message]
       }
     }

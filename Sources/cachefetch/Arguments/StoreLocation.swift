@@ -76,7 +76,7 @@ enum StoreLocation {
   }
 
   /// Verbs that report on a store and change nothing in it.
-  private static let inspecting: VerbSet = [.explain, .list, .stats, .export]
+  private static let inspecting: VerbSet = [.explain, .list, .stats, .report, .export]
 
   /// Verbs with which the administrator may look at another user's store.
   private static let looking: VerbSet = [.explain, .list, .stats, .show, .doctor]

@@ -250,7 +250,10 @@ struct LimitsChange: Equatable {
 /// The verbs that report on the store: `stats` and `doctor`.
 extension StoreCommands {
   /// `stats`: what is stored, and how often it was used. A store that is not there yet is said, and is empty.
-  func stats() -> ExitStatus {
+  func stats() throws(UsageError) -> ExitStatus {
+    if arguments.has(.prometheus), arguments.has(.json) {
+      throw UsageError("--json and --prometheus exclude each other", "leave one of them out")
+    }
     missing()
     let store = service.store
     return run { () async throws(DataServiceError) in
@@ -263,6 +266,9 @@ extension StoreCommands {
       let parts = statistics.parts.filter { account == nil || $0.account == account }
       // What was shared is known of all accounts together.
       let shared = account == nil ? store.tierCounts : TierCounts()
+      if arguments.has(.prometheus) {
+        return Output.write(MetricsText.text(statistics, parts, shared), diagnostics)
+      }
       if arguments.has(.json) {
         return Output.write(parts.flatMap(StatisticsText.line) + StatisticsText.line(shared), diagnostics)
       }

@@ -28,6 +28,43 @@ import TestTurns
     #expect(try await shell.run("stats", "--json", "--account", "nobody").output.isEmpty)
   }
 
+  @Test func `stats --prometheus is what a parser of the exposition format reads`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    for words in [["--key", "a\"b\\c"], [], [], ["--offline"]] {
+      _ = try await shell.run(words + [origin.url])
+    }
+    origin.server.stop()
+    #expect(try await shell.run("--retry", "0", origin.url).status == 3)
+    let text = try await shell.run("stats", "--prometheus")
+    let reader = """
+      import sys
+      from prometheus_client.parser import text_string_to_metric_families as families
+      for family in families(sys.stdin.read()):
+          assert family.documentation and family.type in ("counter", "gauge"), family
+          for sample in family.samples:
+              labels = dict(sample.labels)
+              if labels.get("host", "").startswith("127."): labels["host"] = "H"
+              print(sample.name, sorted(labels.items()), sample.value if "bytes" not in sample.name else "-")
+      """
+    let run = try await ChildProcess.run("/usr/bin/python3", ["-c", reader], input: text.output)
+    #expect(run.status == 0, "\(run.errorText) \(text.outputText)")
+    let none = "('account', '')"
+    for line in [
+      "cachefetch_entries [\(none), ('host', 'H')] 1.0",
+      "cachefetch_deliveries_total [\(none), ('host', 'H'), ('kind', 'stored')] 3.0",
+      "cachefetch_deliveries_total [\(none), ('host', 'H'), ('kind', 'failed')] 1.0",
+      "cachefetch_failures_total [('kind', 'refused')] 1.0", "cachefetch_evictions_total [] 0.0",
+      "cachefetch_file_bytes [] -", "cachefetch_log_bytes [] -", "cachefetch_limit_bytes [] -",
+    ] {
+      #expect(run.outputText.contains(line), "\(line) is not in \(run.outputText)")
+    }
+    #expect(run.outputText.contains(#"('host', 'key:a"b\\c')"#), "\(run.outputText)")
+    #expect(run.outputText.contains("cachefetch_last_success_timestamp_seconds [\(none), ('host', 'H')] 1"))
+    #expect(!run.outputText.contains("tier"))
+    #expect(try await shell.run("stats", "--prometheus", "--json").status == 64)
+  }
+
   @Test func `what has a key of its own is counted under it, and its counts go with it`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()
@@ -74,7 +111,7 @@ import TestTurns
     for (subject, message) in [
       ("transport", "libcurl "), ("libraries", "SQLite "), ("file", shell.store.path),
       ("mode", "only its owner"),
-      ("integrity", "the database structure is intact"), ("schema", "schema 3,"),
+      ("integrity", "the database structure is intact"), ("schema", "schema 4,"),
       ("checksums", "every stored byte"),
       ("log", "write-ahead log has "), ("clock", "no answer contradicts it"), ("authorities", "/"),
       ("digest-key", ".key"), ("proxy", "proxy.example:3128"),

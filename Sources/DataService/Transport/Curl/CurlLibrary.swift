@@ -86,7 +86,7 @@ package struct CurlConfiguration: Sendable, Hashable {
   /// How many exchanges are under way at a time; further ones wait their turn.
   package var exchanges = DataService.ExchangeLimits()
   /// The `User-Agent` of requests without one.
-  package var userAgent = "cachefetch/\(Release.version)"
+  package var userAgent = "cachefetch/\(Version.string)"
   /// The library's file name; tests name one that does not exist.
   package var libraryName = "libcurl.so.4"
 

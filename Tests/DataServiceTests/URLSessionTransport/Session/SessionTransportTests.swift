@@ -104,7 +104,7 @@ import TestTurns
     for fields in [[:], ["user-agent": "mine/1"]] as [HTTPFields] {
       _ = try await SessionTransport().response(to: origin.request("/a", fields: fields))
     }
-    #expect(origin.requests().map { $0["User-Agent"] } == ["cachefetch/\(Release.version)", "mine/1"])
+    #expect(origin.requests().map { $0["User-Agent"] } == ["cachefetch/\(Version.string)", "mine/1"])
   }
 
   @Test func `a URL of https is one that can be asked for`() async throws {
