@@ -19,6 +19,7 @@ let platform: [Target.Dependency] = ["Guards", "PlatformC", "PlatformFoundation"
 /// What the libraries call of Linux alone, libcurl, and the tier.
 let linux: [Target.Dependency] = isPortable ? [] : ["CPlatform"]
 let curl: [Target.Dependency] = isPortable ? [] : ["CCurl"]
+let networking: [Target.Dependency] = isPortable ? ["PlatformNetworking"] : []
 let tier: [Target.Dependency] = isPortable ? [] : ["RedisTier"]
 /// What is built on the service uses these, and most tests more.
 let service = platform + ["CacheStore", "DataService"]
@@ -27,8 +28,10 @@ let testing = service + ["DataServiceTesting", "FixtureServer", "TestSupport", "
 let manifest = "PrivacyInfo.xcprivacy"
 #if os(Linux)
   let (manifestResource, withoutManifest): ([Resource], [String]) = ([], [manifest])
+  let (otherFoundation, otherDigest) = ("Apple.swift", "Files/KeyedDigest+Apple.swift")
 #else
   let (manifestResource, withoutManifest): ([Resource], [String]) = ([.copy(manifest)], [])
+  let (otherFoundation, otherDigest) = ("Essentials.swift", "Files/KeyedDigest.swift")
 #endif
 /// Checked copies in the C library, which need an optimiser.
 let fortified = CSetting.define(
@@ -57,28 +60,40 @@ let package = Package(
     .target(name: "CCurl", cSettings: [fortified]),
     // The command's own: what no library may do to the process it is part of.
     .target(name: "CProcess", cSettings: [fortified]),
-    .target(name: "PlatformC"),
-    .target(name: "PlatformFoundation"),
+    .target(name: "PlatformC", dependencies: linux),
+    .target(name: "PlatformFoundation", exclude: [otherFoundation]),
+    .target(name: "PlatformNetworking"),
     .target(name: "Guards", dependencies: ["PlatformC"]),
-    // Where there is CryptoKit, it makes the keyed digests.
     .target(
       name: "CacheStore",
-      dependencies: platform + linux
+      dependencies: platform
         + ["CSQLite", .target(name: "CSodium", condition: .when(platforms: [.linux])), "CXXHash"],
-      exclude: withoutManifest, resources: [.embedInCode("schema.sql")] + manifestResource),
+      exclude: withoutManifest + [
+        otherDigest, "Store/" + (isPortable ? "WatchedFiles.swift" : "WatchedFiles+Portable.swift"),
+      ],
+      resources: [.embedInCode("schema.sql")] + manifestResource),
     .target(
-      name: "DataService", dependencies: platform + linux + curl + ["CacheStore"],
-      exclude: ["URLSessionTransport" + (isPortable ? "/Exports.swift" : "")]),
+      name: "DataService", dependencies: platform + curl + networking + ["CacheStore"],
+      exclude: isPortable
+        ? ["Service/SystemTransport.swift", "Transport/Curl", "Transport/ExitGuard.swift"]
+          + ["URLSessionTransport/Exports.swift"]
+        : [
+          "Service/SystemTransport+Portable.swift", "Transport/ExitGuard+Portable.swift",
+          "URLSessionTransport",
+        ]),
     // DataService has it where it is the only transport; elsewhere who does not link it is spared FoundationNetworking.
     .target(
-      name: "URLSessionTransport", dependencies: ["CacheStore", "DataService", "Guards"],
+      name: "URLSessionTransport",
+      dependencies: ["CacheStore", "DataService", "Guards", "PlatformNetworking"],
       path: "Sources/DataService/URLSessionTransport", exclude: isPortable ? ["Session"] : []),
     .target(name: "DataServiceTesting", dependencies: service),
     // Without package access: what it needs, every user of the package can have.
     .target(name: "Launch", dependencies: service, packageAccess: false),
     .target(name: "RedisTier", dependencies: service + curl + ["CSodium"]),
     .executableTarget(
-      name: "cachefetch", dependencies: service + ["CPlatform", "CProcess", "Launch", "RedisTier"]),
+      name: "cachefetch",
+      dependencies: service + ["CPlatform", "CProcess", "CSodium", "Launch", "RedisTier"],
+      resources: ["css", "html", "js"].map { .embedInCode("Report/page.\($0)") }),
     // Packages of their own to their users; here too, so that tests can drive them through a terminal.
     .executableTarget(
       name: "LaunchDemo", dependencies: ["CacheStore", "DataService", "Launch"],
@@ -114,19 +129,24 @@ let package = Package(
     .testTarget(
       name: "DataServiceTests",
       dependencies: testing + curl
-        + ["CFaultVFS", "CSQLite", "Interleavings", "StoreDriver", "URLSessionTransport"]),
+        + [
+          "CFaultVFS", "CSQLite", "Interleavings", "PlatformNetworking", "StoreDriver", "URLSessionTransport",
+        ]),
     .testTarget(name: "DataServiceTestingTests", dependencies: testing),
     .testTarget(name: "FixtureServerTests", dependencies: testing),
     .testTarget(name: "RedisTierTests", dependencies: testing + curl + ["CSodium", "RedisTier"]),
     .testTarget(name: "LaunchTests", dependencies: testing + ["Launch", "LaunchDemo", "NewsReader"]),
+    .target(name: "ClashingNames", path: "Tests/ClashingNames"),
     // An application's module, as new projects set it up.
     .testTarget(
       name: "MainActorTests",
-      dependencies: ["DataService", "DataServiceTesting", "PlatformFoundation", "TestTurns"],
+      dependencies: [
+        "ClashingNames", "DataService", "DataServiceTesting", "PlatformFoundation", "TestTurns",
+      ],
       swiftSettings: [.defaultIsolation(MainActor.self), .enableUpcomingFeature("InferIsolatedConformances")]),
     .testTarget(
       name: "cachefetchTests",
-      dependencies: testing + tier + ["cachefetch", "DemoOrigin", "Launch", "StoreDriver"],
+      dependencies: testing + tier + ["CSodium", "cachefetch", "DemoOrigin", "Launch", "StoreDriver"],
       exclude: ["Screens"]),
   ],
   swiftLanguageModes: [.v6]

@@ -1,11 +1,11 @@
--- cachefetch store, schema 2: one SQLite file, and here is all of it.
+-- cachefetch store: one SQLite file, and here is all of it, as the newest migration leaves it (Tables/Migrations.swift).
 -- *_at_ms: milliseconds since 1970-01-01 UTC. *_ms: durations. *_ns: nanoseconds since boot. *_bytes: sizes.
 -- auto_vacuum must come before the first table. At every open: journal_mode=WAL, synchronous=NORMAL,
 -- foreign_keys=ON, temp_store=MEMORY, trusted_schema=OFF, cell_size_check=ON. Sign-out VACUUMs: measured on 3.40.1,
 -- nothing less removes every byte (secure_delete leaves copies of index cells in the gaps of rebalanced pages).
 PRAGMA auto_vacuum = INCREMENTAL;
 PRAGMA application_id = 0x43464348;      -- "CFCH"
-PRAGMA user_version = 3;               -- until the first release, raised with each change to a statement below
+PRAGMA user_version = 4;               -- raised with each change to a statement below, and by a migration
 
 -- Whose rows. Sign-out deletes the account's row and everything below goes with it; the name gets a new id when
 -- next used. An exchange carries the id it began with, so what comes late for a signed-out account fails its
@@ -142,6 +142,12 @@ CREATE TABLE usage (
   saved_bytes  INTEGER NOT NULL DEFAULT 0,
   saved_ms     INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (account_id, host)
+) STRICT, WITHOUT ROWID;
+
+-- Counts that belong to no account, written with those above.
+CREATE TABLE event_count (
+  name   TEXT NOT NULL PRIMARY KEY,              -- 'evicted', or 'failed:' and the kind of the failure
+  count  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- The store's own limits, which win over those that a program brings along; of what is NULL, or without the row, the

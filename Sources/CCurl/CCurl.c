@@ -104,6 +104,12 @@ const char *ccurl_tls_text(const ccurl_library *library) {
   return library->version_info(CURLVERSION_NOW)->ssl_version;
 }
 
+void ccurl_authorities(const ccurl_library *library, const char **file, const char **folder) {
+  curl_version_info_data *info = library->version_info(CURLVERSION_NOW);
+  *file = info->cainfo;
+  *folder = info->capath;
+}
+
 void ccurl_version_details(const ccurl_library *library, char *text, size_t size) {
   curl_version_info_data *info = library->version_info(CURLVERSION_NOW);
   snprintf(text, size, "%s%s%s%s%s", info->ssl_version ? info->ssl_version : "no TLS",

@@ -14,8 +14,9 @@ package struct CacheStoreError: Error, Hashable {
     case cannotOpen
     /// A newer release wrote this file.
     case newerSchema(found: Int)
-    /// An earlier revision of the schema is in this file: it is begun anew where it may be written.
-    case earlierSchema
+    /// An earlier revision of the schema is in this file. Where it may be written, a release's is brought up to date, and
+    /// one before the first release is begun anew.
+    case earlierSchema(isOfRelease: Bool)
     /// An untrusted file has other tables than this release creates, or takes too many steps to read.
     case otherSchema
     /// The file is another program's database, or no database.
@@ -78,7 +79,10 @@ package struct CacheStoreError: Error, Hashable {
 
   /// Whether the asynchronous forms may succeed where a synchronous one failed so: they wait for other processes, and
   /// for a file that is replaced.
-  package var mayPass: Bool { [.busy, .corrupt, .earlierSchema].contains(reason) }
+  package var mayPass: Bool { [.busy, .corrupt].contains(reason) || isOfEarlierRevision }
+
+  /// Whether the file has an earlier revision of the schema.
+  var isOfEarlierRevision: Bool { if case .earlierSchema = reason { true } else { false } }
 
   /// Whether the limit of open files was the cause: nothing is wrong with the store.
   var isOfDescriptors: Bool { remedy == .descriptors }
@@ -90,6 +94,7 @@ package struct CacheStoreError: Error, Hashable {
     case .full: .freeSpace
     case .readOnly, .cannotOpen: .writableStore
     case .newerSchema: .newerRelease
+    case .earlierSchema(isOfRelease: true): "it is brought up to date by the next command that may write it"
     case .earlierSchema: "it is begun anew by the next command that may write it"
     case .otherSchema:
       "it was left alone: another release made it, or somebody who wants to harm; name another file"

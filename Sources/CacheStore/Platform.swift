@@ -1,9 +1,5 @@
 internal import PlatformC
 
-#if canImport(Darwin)
-  internal import CoreFoundation
-#endif
-
 /// The operating system's services the store uses, under one name on every system.
 enum Platform {
   /// Milliseconds since 1970-01-01 UTC, by the wall clock.
@@ -22,13 +18,9 @@ enum Platform {
 
   /// Nanoseconds since boot, on the clock that start marks are taken from.
   static func bootNanoseconds() -> Int64 {
-    #if os(Linux)
-      var time = timespec()
-      clock_gettime(CLOCK_BOOTTIME, &time)
-      return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-    #else
-      monotonicNanoseconds()
-    #endif
+    var time = timespec()
+    clock_gettime(bootClock, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
   /// Puts the calling thread to sleep; only called on the store's own queues.
@@ -44,18 +36,6 @@ enum Platform {
     let (free, overflow) = Int64(clamping: UInt64(status.f_bavail)).multipliedReportingOverflow(
       by: Int64(clamping: UInt64(status.f_frsize)))
     return overflow ? nil : free
-  }
-
-  /// Allocates that many bytes on the disk for an empty file; `false` where the disk has fewer.
-  static func allocate(_ bytes: Int64, in file: Int32) -> Bool {
-    #if canImport(Darwin)
-      var room = fstore_t(
-        fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0, fst_length: off_t(bytes),
-        fst_bytesalloc: 0)
-      return fcntl(file, F_PREALLOCATE, &room) != -1 && ftruncate(file, off_t(bytes)) == 0
-    #else
-      return posix_fallocate(file, 0, off_t(bytes)) == 0
-    #endif
   }
 
   /// The operating system's description of an error number.
@@ -77,14 +57,7 @@ enum Platform {
 
   /// The bundle's identifier, else the name of the executable file; distinguishes programs' files.
   static func programName() -> String {
-    #if canImport(Darwin)
-      if let identifier = CFBundleGetIdentifier(CFBundleGetMainBundle()) as String? { return identifier }
-    #elseif os(Linux)
-      var path = [UInt8](repeating: 0, count: Int(PATH_MAX))
-      let count = readlink("/proc/self/exe", &path, path.count)
-      if count > 0 { return programName(executable: String(decoding: path.prefix(count), as: UTF8.self)) }
-    #endif
-    return programName(executable: CommandLine.arguments.first ?? "")
+    programName(executable: programIdentifier() ?? CommandLine.arguments.first ?? "")
   }
 
   /// The name in the path of an executable file.

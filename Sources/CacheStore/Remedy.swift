@@ -38,6 +38,8 @@ package struct Remedy: Hashable, Sendable {
     case removeThem
     /// Raise the store's limit.
     case largerStore
+    /// Lower the store's limit.
+    case smallerStore
     /// Allow more time until a fresh response counts as late.
     case longerDeadline
     /// Try again once the pause is over, or end it.
@@ -120,6 +122,9 @@ extension Remedy {
   }
   package static func largerStore(_ bytes: Int64) -> Self {
     Self(.largerStore, "raise the store's limit", .bytes(bytes))
+  }
+  package static func smallerStore(_ bytes: Int64) -> Self {
+    Self(.smallerStore, "lower the store's limit", .bytes(bytes))
   }
   package static let longerDeadline = Self(.longerDeadline, "allow more time until the deadline")
   package static func endPause(of host: String) -> Self {

@@ -1,3 +1,4 @@
+internal import PlatformC
 package import PlatformFoundation
 
 /// Where the store is and how large it may become.
@@ -10,6 +11,9 @@ public struct StoreConfiguration: Sendable {
   /// Whether the file is untrusted, such as an exported store that was received: its tables are compared with this
   /// release's before anything is read, and no statement may take more steps than the file's size explains.
   package var isUntrusted = false
+  /// Whether the file is another user's, at which the administrator looks: not a byte is written, not even to the index
+  /// of the log. Only with `isReadOnly`.
+  package var isForeign = false
   /// How long a write, or an asynchronous lookup, waits for another process's lock.
   public var busyTimeout: Duration = .seconds(5)
   /// The size above which the least recently used rows are evicted; a body over half of it is not stored. Limits set
@@ -57,12 +61,8 @@ public struct StoreConfiguration: Sendable {
   package static func commandPath() -> String { path(inCachesOf: "cachefetch") }
 
   private static func path(inCachesOf folder: String) -> String {
-    #if canImport(Darwin)
-      let caches = Platform.homeFolder().map { $0 + "/Library/Caches" }
-    #else
-      let named = Platform.environment("XDG_CACHE_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
-      let caches = named ?? Platform.homeFolder().map { $0 + "/.cache" }
-    #endif
+    let named = cachesVariable.flatMap(Platform.environment).flatMap { $0.hasPrefix("/") ? $0 : nil }
+    let caches = named ?? Platform.homeFolder().map { $0 + cachesInHome }
     return caches.map { "\($0)/\(folder)/store.sqlite" } ?? ""
   }
 }

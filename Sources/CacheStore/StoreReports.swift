@@ -90,18 +90,32 @@ package struct StoreStatistics: Sendable, Hashable {
     package var bytes: Int64 = 0
     /// The deliveries.
     package var deliveries = UsageCount()
+    /// When the newest of the rows was received or confirmed, in milliseconds since 1970-01-01 UTC; 0 where there is none.
+    package var lastReceivedAt: Int64 = 0
   }
 
   /// The parts by account and host.
   package var parts: [Part] = []
   /// Rows that are exempt from eviction.
   package var pinnedRows = 0
+  /// Rows that were removed to make room for others.
+  package var evictedRows: Int64 { events[Self.evicted] ?? 0 }
+  /// The failures that were delivered, by kind.
+  package var failures: [(kind: String, count: Int64)] {
+    events.filter { $0.key.hasPrefix(Self.failed) }
+      .map { (String($0.key.dropFirst(Self.failed.count)), $0.value) }.sorted { $0.0 < $1.0 }
+  }
+  /// The counts that belong to no account.
+  var events: [String: Int64] = [:]
   /// The size of the database file, in bytes.
   package var fileBytes: Int64 = 0
   /// The size of the write-ahead log, in bytes.
   package var logBytes: Int64 = 0
   /// The size above which rows are evicted, in bytes.
   package var limitBytes: Int64 = 0
+
+  /// The names of events, in the table `event_count`.
+  static let (evicted, failed) = ("evicted", "failed:")
 
   /// The number of all rows.
   package var rows: Int { parts.reduce(0) { $0 + $1.rows } }

@@ -20,6 +20,7 @@ sections have the order of the blocks, so that each belongs to the next block wi
                            what is done before it. Times and ages are not compared; an `exit status N` is
     shown in a pipe        the same
     not run: WHY           the block cannot run
+    run by SCRIPT          a script of this repository runs the block; the script names the section's line
     file NAME              the block is put into the home of the blocks after it
 Of a `tmux` block what stands in #(…) is run, of a `cron` block what stands behind the times, of a `dockerfile` block what
 stands behind RUN and CMD.
@@ -98,6 +99,10 @@ class Checker:
         section = block.section
         if section.word == "file":
             files[section.rest] = block.text
+            return
+        if section.word == "run by":
+            if section.quoted not in pathlib.Path(section.rest).read_text():
+                raise pages.Mistake(f"{section.place}: {section.rest} does not name this line")
             return
         if section.word == "not run":
             self.tally.not_run += 1

@@ -20,7 +20,7 @@ class Section:
     place: str
     #: A line of the block.
     quoted: str
-    #: "holds", "shown", "not run" or "file", and what stands behind that.
+    #: "holds", "shown", "not run", "run by" or "file", and what stands behind that.
     word: str = ""
     rest: str = ""
     #: The lines of claims, each as its place and its text.
@@ -92,10 +92,10 @@ def sections(path):
         elif found[-1].word:
             found[-1].lines.append((place, line))
         else:
-            head = re.fullmatch(r"(holds)|(shown) (on a terminal|in a pipe)|(not run): (.{10,})|(file) (\S+)", line)
+            head = re.fullmatch(r"(holds)|(shown) (on a terminal|in a pipe)|(not run): (.{10,})|(run by|file) (\S+)", line)
             if not head:
                 raise Mistake(f"{place}: below a section’s “== ” stands “holds”, “shown on a terminal”, “shown in a pipe”, "
-                              "“not run: ” and why, or “file ” and a name")
+                              "“not run: ” and why, “run by ” and a script, or “file ” and a name")
             found[-1].word, found[-1].rest = ([part for part in head.groups() if part] + [""])[:2]
     for section in found:
         if not section.word or section.word in ("holds", "shown") and not section.lines:

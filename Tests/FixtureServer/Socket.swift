@@ -105,11 +105,7 @@ package enum Socket {
   static func writeAll(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) throws {
     var rest = bytes
     while let base = rest.baseAddress, !rest.isEmpty {
-      #if canImport(Darwin)
-        let written = PlatformC.send(fd, base, rest.count, 0)
-      #else
-        let written = PlatformC.send(fd, base, rest.count, Int32(MSG_NOSIGNAL))
-      #endif
+      let written = sendQuietly(fd, base, rest.count)
       if written < 0 {
         if errno == EINTR { continue }
         throw FixtureSocketError(call: "send", code: errno)
@@ -134,11 +130,7 @@ package enum Socket {
   }
 
   private static func open(_ family: Int32) throws -> Int32 {
-    #if canImport(Darwin)
-      let fd = socket(family, SOCK_STREAM, 0)
-    #else
-      let fd = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    #endif
+    let fd = makeSocket(family)
     guard fd >= 0 else { throw FixtureSocketError(call: "socket", code: errno) }
     return fd
   }
@@ -161,8 +153,5 @@ package enum Socket {
     _ = fcntl(fd, F_SETFD, FD_CLOEXEC)
     var one: Int32 = 1
     setsockopt(fd, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
-    #if canImport(Darwin)
-      setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &one, socklen_t(MemoryLayout<Int32>.size))
-    #endif
   }
 }

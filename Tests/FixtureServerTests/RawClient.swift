@@ -15,11 +15,7 @@ final class RawClient {
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
     address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-    #if canImport(Darwin)
-      fd = socket(AF_INET, SOCK_STREAM, 0)
-    #else
-      fd = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    #endif
+    fd = makeSocket(AF_INET)
     let descriptor = fd
     let failed = withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -81,11 +77,7 @@ final class RawClient {
 
   /// Without the signal that a broken connection would send to the whole test run.
   private static func send(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-    #if canImport(Darwin)
-      PlatformC.send(fd, bytes.baseAddress, bytes.count, 0)
-    #else
-      PlatformC.send(fd, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
-    #endif
+    sendQuietly(fd, bytes.baseAddress, bytes.count)
   }
 
   private func fill() throws -> Bool {

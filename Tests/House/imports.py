@@ -3,18 +3,16 @@ import pathlib
 import re
 import subprocess
 
-# What one system has and another lacks.
+# What one system has and another lacks, and the one file that imports it.
 OF_ONE_SYSTEM = {
-    "Bionic", "CoreFoundation", "CryptoKit", "Darwin", "FoundationEssentials", "FoundationNetworking", "Glibc", "Musl",
-    "Network", "Security", "os",
+    **dict.fromkeys(("Bionic", "CoreFoundation", "Darwin", "Glibc", "Musl"), "Sources/PlatformC/System.swift"),
+    **dict.fromkeys(("Network", "Security", "os"), "no file"),
+    "CryptoKit": "Sources/CacheStore/Files/KeyedDigest+Apple.swift",
+    "FoundationEssentials": "Sources/PlatformFoundation/Essentials.swift",
+    "FoundationNetworking": "Sources/PlatformNetworking/Exports.swift",
 }
-# Chosen once, in one file each; every target of this package imports that module instead.
-CHOSEN_IN = {
-    **dict.fromkeys(("Bionic", "Darwin", "Glibc", "Musl"), "Sources/PlatformC/Exports.swift"),
-    "FoundationEssentials": "Sources/PlatformFoundation/Exports.swift",
-}
-# Packages and programs of their own, which see the products alone.
-APART = ("Benchmarks/", "Examples/", "Fuzz/", "Tests/Mutation/")
+# Programs of their own for Linux.
+OF_LINUX = ("Benchmarks/", "Fuzz/", "Tests/Mutation/")
 IMPORT = re.compile(r"^\s*(?:@\w+\s+)*(?:\w+\s+)?import\s+(?:\w+\s+)?(\w+)")
 
 
@@ -36,11 +34,13 @@ def unguarded(text, path):
         if not found or found.group(1) not in OF_ONE_SYSTEM:
             continue
         module = found.group(1)
-        if not any(re.search(r"canImport\(", condition) for chain in conditions for condition in chain):
-            yield number, module, "imported without `#if canImport`"
-        home = CHOSEN_IN.get(module, path)
-        if home != path and not path.startswith(APART) and path.endswith(".swift"):
-            yield number, module, f"imported outside {home}: import {home.split('/')[1]}"
+        home = OF_ONE_SYSTEM[module]
+        # Examples and pages see the products alone.
+        if path.startswith("Examples/") or path.endswith(".md"):
+            if not any(re.search(r"canImport\(", condition) for chain in conditions for condition in chain):
+                yield number, module, "imported without `#if canImport`"
+        elif path != home and not path.startswith(OF_LINUX):
+            yield number, module, f"imported outside {home}"
 
 
 def blocks(text):

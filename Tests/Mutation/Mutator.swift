@@ -191,11 +191,7 @@ struct Draws: RandomNumberGenerator {
 /// The code that a module needs to ask whether a mutant is on. By the environment, so that child processes have it too.
 /// Where a file is named, each mutant that is asked for leaves its mark there, at its number.
 let support = """
-  #if canImport(Darwin)
-    private import Darwin
-  #else
-    private import Glibc
-  #endif
+  private import Glibc
 
   private let mutantThatIsOn = getenv("CACHEFETCH" + "_MUTANT").map { atoi($0) } ?? -1
 

@@ -121,12 +121,7 @@ struct Shape {
 
   private static func peak() -> Int {
     var usage = rusage()
-    #if canImport(Darwin)
-      getrusage(RUSAGE_SELF, &usage)
-      return usage.ru_maxrss / 1024
-    #else
-      getrusage(__rusage_who_t(0), &usage)
-      return usage.ru_maxrss
-    #endif
+    getrusage(__rusage_who_t(0), &usage)
+    return usage.ru_maxrss
   }
 }

@@ -166,15 +166,10 @@ import TestSupport
 
   /// Locks a whole file, for as long as the process lives.
   private static func lock(_ path: String) {
-    #if canImport(Darwin)
-      let setLock: Int32 = 90
-    #else
-      let setLock: Int32 = 37
-    #endif
     var range = flock()
     range.l_type = Int16(F_WRLCK)
     range.l_whence = Int16(SEEK_SET)
-    let isLocked = fcntl(PlatformC.open(path, O_RDWR), setLock, &range) == 0
+    let isLocked = fcntl(PlatformC.open(path, O_RDWR), F_OFD_SETLK, &range) == 0
     if !isLocked { say("cannot lock \(path)") }
   }
 

@@ -25,17 +25,7 @@ public enum BuiltProduct {
   }
 
   private static var folder: String {
-    #if os(Linux)
-      var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-      let count = readlink("/proc/self/exe", &buffer, buffer.count)
-      let own = String(decoding: buffer.prefix(max(0, count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
-      return parent(of: own)
-    #else
-      let arguments = CommandLine.arguments
-      let bundle = arguments.first { $0.contains(".xctest") } ?? arguments.first ?? "."
-      let end = bundle.range(of: ".xctest")?.lowerBound ?? bundle.endIndex
-      return parent(of: String(bundle[..<end]))
-    #endif
+    parent(of: programIdentifier() ?? "")
   }
 
   private static func parent(of path: String) -> String {

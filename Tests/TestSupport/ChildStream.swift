@@ -46,18 +46,12 @@ package struct ChildStream {
   package static func terminal() throws -> (child: Int32, parent: Int32) {
     let parent = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
     guard parent >= 0 else { throw ChildProcess.NotStarted(executable: "/dev/ptmx", code: errno) }
-    #if canImport(Darwin)
-      grantpt(parent)
-      unlockpt(parent)
-      let name = ptsname(parent).map { String(cString: $0) } ?? ""
-    #else
-      // The Glibc module has neither ptsname nor the macros TIOCSPTLCK and TIOCGPTN.
-      let (setLock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)
-      var (locked, number): (Int32, Int32) = (0, 0)
-      _ = ioctl(parent, setLock, &locked)
-      _ = ioctl(parent, getNumber, &number)
-      let name = "/dev/pts/\(number)"
-    #endif
+    // The Glibc module has neither ptsname nor the macros TIOCSPTLCK and TIOCGPTN.
+    let (setLock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)
+    var (locked, number): (Int32, Int32) = (0, 0)
+    _ = ioctl(parent, setLock, &locked)
+    _ = ioctl(parent, getNumber, &number)
+    let name = "/dev/pts/\(number)"
     let child = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)
     var size = winsize(ws_row: 40, ws_col: 110, ws_xpixel: 0, ws_ypixel: 0)
     _ = ioctl(parent, UInt(TIOCSWINSZ), &size)

@@ -44,11 +44,7 @@ public final class FullListener: Sendable {
   }
 
   private static func socket() throws -> Int32 {
-    #if canImport(Darwin)
-      let descriptor = PlatformC.socket(AF_INET, SOCK_STREAM, 0)
-    #else
-      let descriptor = PlatformC.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    #endif
+    let descriptor = makeSocket(AF_INET)
     guard descriptor >= 0 else { throw Failed(code: errno) }
     return descriptor
   }

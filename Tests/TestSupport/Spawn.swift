@@ -3,20 +3,12 @@ import PlatformC
 
 /// `posix_spawn` with the child's descriptors, signals and directory set.
 enum Spawn {
-  #if canImport(Darwin)
-    private typealias Actions = posix_spawn_file_actions_t?
-    private typealias Attributes = posix_spawnattr_t?
-  #else
-    private typealias Actions = posix_spawn_file_actions_t
-    private typealias Attributes = posix_spawnattr_t
-  #endif
-
   /// Starts a program with the given descriptors as 0, 1, 2 … and no others.
   static func start(
     _ executable: String, _ arguments: [String], environment: [String], directory: String?,
     descriptors: [Int32]
   ) throws -> pid_t {
-    var actions = emptyActions()
+    var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     // Duplicate to high numbers first, then into place, since a given descriptor may itself have a low number.
@@ -25,7 +17,7 @@ enum Spawn {
     for (number, fd) in high.enumerated() { posix_spawn_file_actions_adddup2(&actions, fd, Int32(number)) }
     testsupport_close_from(&actions, Int32(descriptors.count))
     if let directory { testsupport_change_directory(&actions, directory) }
-    var attributes = emptyAttributes()
+    var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
     setSignals(&attributes)
@@ -52,7 +44,7 @@ enum Spawn {
   }
 
   /// Unblocks all signals and restores the default actions that the test runner may have changed.
-  private static func setSignals(_ attributes: inout Attributes) {
+  private static func setSignals(_ attributes: inout posix_spawnattr_t) {
     var none = sigset_t()
     sigemptyset(&none)
     var all = sigset_t()
@@ -60,27 +52,7 @@ enum Spawn {
     for signal in [SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2] { sigaddset(&all, signal) }
     posix_spawnattr_setsigmask(&attributes, &none)
     posix_spawnattr_setsigdefault(&attributes, &all)
-    var flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF)
-    #if canImport(Darwin)
-      flags |= Int32(POSIX_SPAWN_CLOEXEC_DEFAULT)
-    #endif
-    posix_spawnattr_setflags(&attributes, Int16(flags))
-  }
-
-  private static func emptyActions() -> Actions {
-    #if canImport(Darwin)
-      nil
-    #else
-      posix_spawn_file_actions_t()
-    #endif
-  }
-
-  private static func emptyAttributes() -> Attributes {
-    #if canImport(Darwin)
-      nil
-    #else
-      posix_spawnattr_t()
-    #endif
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
   }
 
   private static func withPointers<Result>(

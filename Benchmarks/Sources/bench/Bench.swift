@@ -2,17 +2,9 @@ import CacheStore
 import DataService
 import Dispatch
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import FoundationEssentials
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Glibc
 
 /// The in-process scenes. Each prints the time of every operation in nanoseconds, one a line, as the C contenders do.
 @main struct Bench {

@@ -1,17 +1,9 @@
 import CacheStore
 import DataService
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import FoundationEssentials
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Glibc
 
 /// How soon one process has what another has committed. Instants are nanoseconds of the clock that all processes share.
 struct FollowWork {

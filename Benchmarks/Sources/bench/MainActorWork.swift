@@ -3,17 +3,9 @@ import DataService
 import Dispatch
 import Launch
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import FoundationEssentials
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Glibc
 
 /// What a launch asks of the main actor: the longest piece of work it does there, in processor time.
 ///

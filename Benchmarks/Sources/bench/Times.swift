@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import Glibc
 
 /// The times of a run, kept in memory until its end so that printing disturbs nothing.
 struct Times {

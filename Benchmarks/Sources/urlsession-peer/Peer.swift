@@ -1,8 +1,6 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
+import FoundationNetworking
 
 /// Foundation's URLSession with a URLCache on disk: one process, one URL; or many loads in one process.
 ///

@@ -41,6 +41,8 @@ unsigned ccurl_version_number(const ccurl_library *library);
 const char *ccurl_version_text(const ccurl_library *library);
 /// The library that speaks TLS for it, "OpenSSL/3.0.15"; NULL if there is none.
 const char *ccurl_tls_text(const ccurl_library *library);
+/// Where it looks for certificate authorities unless it is told otherwise; NULL for no such place.
+void ccurl_authorities(const ccurl_library *library, const char **file, const char **folder);
 /// The libraries it uses and their features, separated by commas: "OpenSSL/3.0.15, HTTP/2, gzip, brotli".
 void ccurl_version_details(const ccurl_library *library, char *text, size_t size);
 

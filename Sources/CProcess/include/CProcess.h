@@ -21,7 +21,8 @@ void cprocess_take_over_tasks(void);
 /// Disables core files and backtraces of crashes, and keeps the user's other processes from reading this one's memory.
 void cprocess_keep_memory_private(void);
 
-/// Creates a ruleset of the file accesses that stay allowed (Landlock); -1 if the kernel has no Landlock.
+/// Creates a ruleset of the file accesses that stay allowed (Landlock); -1 if the kernel has no Landlock, -2
+/// if a filter of system calls (seccomp) would kill the process for asking.
 int cprocess_confinement_begin(void);
 /// Allows reading, or reading and writing, one file or all files below a folder; `false` if the path does not exist.
 bool cprocess_confinement_allow(int rules, const char *path, bool writes);

@@ -1,12 +1,5 @@
 internal import PlatformC
 
-#if canImport(CryptoKit)
-  internal import CryptoKit
-  internal import PlatformFoundation
-#else
-  internal import CSodium
-#endif
-
 /// The secret key for digests of credentials and of secret query values.
 ///
 /// It is kept in its own file, `STORE.key` (32 bytes, mode 0600), so that the database alone does not allow guessing
@@ -41,14 +34,19 @@ package struct DigestKey: Sendable {
   }
 
   /// The key beside the store at `path`, or `nil` where there is none.
-  package static func load(nextTo path: String) throws(CacheStoreError) -> DigestKey? {
-    try load(StoreFiles(path: path))
+  package static func load(
+    nextTo path: String, isForeign: Bool = false
+  ) throws(CacheStoreError) -> DigestKey? {
+    try load(StoreFiles(path: path, isForeign: isForeign))
   }
 
   /// How many digits a digest has.
   package static let digits = 32
 
-  /// The keyed digest of some bytes: ``digits`` lower-case hexadecimal digits.
+  /// The keyed digest of some bytes: ``digits`` lower-case hexadecimal digits. They lead to rows and accounts of a store.
+  ///
+  /// Apple's systems have another function than the others: a store that is copied between them finds nothing of its
+  /// requests with credentials again, as after the loss of its key.
   package func digest(_ message: [UInt8]) -> String {
     String(
       decoding: KeyedDigest.of(message, key: bytes).flatMap { [Self.digit($0 >> 4), Self.digit($0 & 15)] },
@@ -104,33 +102,4 @@ package struct DigestKey: Sendable {
       "cannot make the digest key \(files.key): \(Platform.describe(number))"
     )
   }
-}
-
-/// Sixteen bytes that stand for a message. Only the holder of the key can compute them; with an empty key anybody can.
-///
-/// They lead to rows and accounts of a store. The two forms differ, so a store that is copied between them finds
-/// nothing of its requests with credentials again, as after the loss of its key.
-enum KeyedDigest {
-  #if canImport(CryptoKit)
-    /// What computes them, for a finding.
-    static let library = "CryptoKit"
-
-    static func of(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
-      Array(HMAC<SHA256>.authenticationCode(for: message, using: SymmetricKey(data: key)).prefix(16))
-    }
-  #else
-    /// What computes them, for a finding.
-    static var library: String { "libsodium \(String(cString: sodium_version_string()))" }
-
-    static func of(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
-      _ = chosen
-      var output = [UInt8](repeating: 0, count: 16)
-      // Fails only for lengths out of range; these constants are within range.
-      crypto_generichash(&output, output.count, message, UInt64(message.count), key, key.count)
-      return output
-    }
-
-    /// Chooses the fastest implementation for this processor, once.
-    private static let chosen: Int32 = sodium_init()
-  #endif
 }

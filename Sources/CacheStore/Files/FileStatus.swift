@@ -18,7 +18,7 @@ package struct FileStatus: Sendable {
   let names: Int
   /// The permission bits.
   let mode: UInt32
-  let bytes: Int64
+  package let bytes: Int64
 
   /// `nil` where the name does not exist or cannot be read.
   package init?(path: String) {
@@ -55,6 +55,9 @@ package struct FileStatus: Sendable {
 
   /// Whether the file has another name as well, which another user could have given to one of this user's files.
   package var hasOtherNames: Bool { names > 1 }
+
+  /// Whether this is a file of another user, and this process the administrator's, which may look at it.
+  package var isForeign: Bool { kind == .file && geteuid() == 0 && owner != 0 }
 
   /// Whether the file belongs to this user or to root.
   package var hasTrustedOwner: Bool { owner == geteuid() || owner == 0 }

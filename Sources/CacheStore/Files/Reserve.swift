@@ -26,7 +26,7 @@ struct Reserve {
     guard let status = FileStatus(descriptor: file), status.kind == .file, status.bytes == 0,
       !status.hasOtherNames
     else { return }
-    if !Platform.allocate(Self.bytes, in: file) { unlink(files.reserve) }
+    if !allocate(Self.bytes, in: file) { unlink(files.reserve) }
   }
 
   /// Releases the reserve's space. Leaves any other file of that name alone.

@@ -15,10 +15,14 @@ struct StoreFiles: Sendable {
   /// Whether the files are untrusted.
   let isUntrusted: Bool
 
-  init(path: String, vfs: String? = nil, isUntrusted: Bool = false) {
+  /// Whether the administrator looks at another user's files.
+  let isForeign: Bool
+
+  init(path: String, vfs: String? = nil, isUntrusted: Bool = false, isForeign: Bool = false) {
     database = path
     self.vfs = vfs
     self.isUntrusted = isUntrusted
+    self.isForeign = isForeign
   }
 
   var lock: String { database + ".lock" }
@@ -129,6 +133,11 @@ struct StoreFiles: Sendable {
     return FileStatus(path: String(validatingCString: real) ?? folder + "/.")?.isSharedFolder == true
   }
 
+  /// Whether a file's owner may have chosen what is read here.
+  private func isTrusted(_ status: FileStatus, isShared: Bool) -> Bool {
+    status.hasTrustedOwner || geteuid() == 0 && (isForeign || !isShared)
+  }
+
   /// Throws unless an open file beside the store can be trusted: a regular file, of a trusted owner, without a second
   /// name.
   func check(opened status: FileStatus?, _ what: String, _ path: String) throws(CacheStoreError) {
@@ -136,7 +145,7 @@ struct StoreFiles: Sendable {
     guard let status, status.kind == .file else {
       throw CacheStoreError(.cannotOpen, "\(what) \(path) is not a regular file", hint: "remove it")
     }
-    guard status.hasTrustedOwner || geteuid() == 0 && !isShared else {
+    guard isTrusted(status, isShared: isShared) else {
       throw CacheStoreError(
         .cannotOpen, "\(what) \(path) belongs to another user, which is refused", remedy: .ownFolder)
     }
@@ -163,7 +172,7 @@ struct StoreFiles: Sendable {
       throw CacheStoreError(
         .cannotOpen, "the store \(path) is not a regular file", remedy: .regularFile)
     }
-    guard status.hasTrustedOwner || geteuid() == 0 && !isFolderShared else {
+    guard isTrusted(status, isShared: isFolderShared) else {
       throw CacheStoreError(
         .cannotOpen, "the store \(path) belongs to another user, which is refused",
         remedy: .ownFile)

@@ -1,6 +1,7 @@
 /// Marks and counts as the lines of text in `STORE.uses`.
 ///
-/// A mark is `m FILE ROW INSTANT`, a count `c FILE ACCOUNT STORED FRESH UNCHANGED FAILED BYTES MILLISECONDS HOST`.
+/// A mark is `m FILE ROW INSTANT`, a count `c FILE ACCOUNT STORED FRESH UNCHANGED FAILED BYTES MILLISECONDS HOST`, an event
+/// `e FILE COUNT NAME`.
 /// FILE is the inode of the database that assigned the identifiers. Any other line, as a power cut may leave, is
 /// ignored.
 struct UsageJournalLines: Equatable {
@@ -19,13 +20,15 @@ struct UsageJournalLines: Equatable {
 
   var marks: [Mark] = []
   var counts: [Count] = []
+  var events: [String: Int64] = [:]
 
-  var isEmpty: Bool { marks.isEmpty && counts.isEmpty }
+  var isEmpty: Bool { marks.isEmpty && counts.isEmpty && events.isEmpty }
 
   /// The lines for the database with that inode; `nil` where a count cannot be written as a line.
   func bytes(of file: UInt64) -> [UInt8]? {
     var text = ""
     for mark in marks { text += "m \(file) \(mark.row) \(mark.instant)\n" }
+    for (name, count) in events { text += "e \(file) \(count) \(name)\n" }
     for entry in counts {
       let count = entry.count
       guard !entry.host.isEmpty, entry.host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { return nil }
@@ -49,6 +52,8 @@ struct UsageJournalLines: Equatable {
       let numbers = words.dropFirst(2).prefix { Self.number($0) != nil }.compactMap(Self.number)
       if words[0] == "m", words.count == 4, numbers.count == 2 {
         latest[numbers[0]] = max(numbers[1], latest[numbers[0]] ?? 0)
+      } else if words[0] == "e", words.count == 4, let count = numbers.first {
+        events[words[3], default: 0].saturate(adding: count)
       } else if words[0] == "c", words.count == 10, numbers.count >= 7 {
         var count = UsageCount()
         count.stored = numbers[1]

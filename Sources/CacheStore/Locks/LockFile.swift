@@ -51,6 +51,9 @@ final class LockFile: Sendable {
     /// When one last ended with a row. Two requests that share a slot cost at most one extra look-up.
     static func stored(_ hash: UInt64) -> Int { log + 1 + request(hash) }
 
+    /// When a process last warned of a state of an upstream that all of them meet.
+    static let warning = stored(requests - 1) + 1
+
     /// The slots of requests, from 0 and behind all others: each of the two takes 64 KiB at most.
     private static let requests: UInt64 = 8_192
   }
@@ -130,7 +133,7 @@ final class LockFile: Sendable {
       range.l_type = Int16(F_WRLCK)
       range.l_whence = Int16(SEEK_SET)
       range.l_len = 1
-      guard fcntl(state.current.descriptor, openDescriptionGetLock, &range) != 0 else { return false }
+      guard fcntl(state.current.descriptor, F_OFD_GETLK, &range) != 0 else { return false }
       state.refusal = noLocks(errno)
       return true
     }
@@ -202,7 +205,7 @@ final class LockFile: Sendable {
       range.l_whence = Int16(SEEK_SET)
       range.l_start = off_t(offset)
       range.l_len = 1
-      guard fcntl(state.current.descriptor, openDescriptionGetLock, &range) == 0 else { return false }
+      guard fcntl(state.current.descriptor, F_OFD_GETLK, &range) == 0 else { return false }
       return range.l_type != Int16(F_UNLCK)
     }
   }
@@ -248,7 +251,7 @@ final class LockFile: Sendable {
     range.l_whence = Int16(SEEK_SET)
     range.l_start = off_t(offset)
     range.l_len = 1
-    return fcntl(descriptor, openDescriptionSetLock, &range) == 0
+    return fcntl(descriptor, F_OFD_SETLK, &range) == 0
   }
 
   private func open() throws(CacheStoreError) -> Int32 {
@@ -270,15 +273,6 @@ final class LockFile: Sendable {
     return descriptor
   }
 }
-
-/// `F_OFD_SETLK` and `F_OFD_GETLK`, which the C library's module map does not export.
-#if canImport(Darwin)
-  private let openDescriptionSetLock: Int32 = 90
-  private let openDescriptionGetLock: Int32 = 92
-#else
-  private let openDescriptionSetLock: Int32 = 37
-  private let openDescriptionGetLock: Int32 = 36
-#endif
 
 extension Duration {
   /// The duration in nanoseconds, cut to what an `Int64` holds.

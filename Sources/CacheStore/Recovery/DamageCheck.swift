@@ -3,7 +3,7 @@ internal import PlatformC
 
 /// Decides whether a file that failed is a damaged store, one of an earlier revision, a sound one, or not a store.
 enum DamageCheck {
-  enum Condition: Sendable { case sound, damaged, earlier, notOurs }
+  enum Condition: Sendable, Equatable { case sound, damaged, earlier(isOfRelease: Bool), notOurs }
 
   /// - Parameter deadline: Monotonic nanoseconds until which to wait for other processes' locks.
   static func condition(of files: StoreFiles, waitingUntil deadline: Int64) throws(CacheStoreError)
@@ -18,7 +18,7 @@ enum DamageCheck {
     } catch {
       switch error.reason {
       case .corrupt: return .damaged
-      case .earlierSchema: return .earlier
+      case .earlierSchema(let isOfRelease): return .earlier(isOfRelease: isOfRelease)
       case .foreignFile: return try looksLikeOurs(files) ? .damaged : .notOurs
       default: throw error
       }

@@ -1,7 +1,7 @@
 internal import PlatformC
 
 /// Replaces a damaged store with a new one that holds every row that can still be read; keeps the damaged file under
-/// a dated name. A store of an earlier revision of the schema is removed.
+/// a dated name. A store of an earlier release is brought up to date, and one before the first release is removed.
 struct Quarantine {
   let files: StoreFiles
   let lockFile: LockFile
@@ -21,7 +21,7 @@ struct Quarantine {
     // First without the lock: no lock file may be placed beside a file that is not a store.
     case .there, .missing:
       guard let condition = try currentCondition(waitingUntil: deadline) else { return true }
-      guard condition == .damaged || condition == .earlier else { return false }
+      guard condition != .sound, condition != .notOurs else { return false }
     }
     let left = max(0, deadline - Platform.monotonicNanoseconds())
     try lockFile.lock(.file, within: .nanoseconds(left))
@@ -29,7 +29,8 @@ struct Quarantine {
     try aside.finishExchange()
     guard try files.checkedStatus() != nil else { return true }
     let condition = try DamageCheck.condition(of: files, waitingUntil: deadline)
-    if condition == .earlier { try removeEarlier(tell) }
+    if condition == .earlier(isOfRelease: true) { try migrate(waitingUntil: deadline) }
+    if condition == .earlier(isOfRelease: false) { try removeEarlier(tell) }
     guard condition == .damaged else { return true }
     let (salvage, damaged) = try rebuild(waitingUntil: deadline)
     let name = aside.freeName(at: configuration.now())
@@ -55,6 +56,12 @@ struct Quarantine {
       guard error.isNotThere else { throw error }
       return nil
     }
+  }
+
+  private func migrate(waitingUntil deadline: Int64) throws(CacheStoreError) {
+    let connection = try Connection(path: files.resolved(), named: files.database, for: .writing, files.vfs)
+    connection.waiting.deadline = deadline
+    try Migrations.run(connection)
   }
 
   /// Removes a store of an earlier revision; whoever opens it next makes it. The database goes first, so that no

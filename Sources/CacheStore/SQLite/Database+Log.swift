@@ -1,10 +1,6 @@
 internal import CSQLite
 internal import PlatformC
 
-#if os(Linux) && !PORTABLE
-  internal import CPlatform
-#endif
-
 /// Limits of the write-ahead log's length, in bytes.
 enum LogPolicy {
   /// Above this, maintenance checkpoints the log, since a long one delays the next process's start.
@@ -113,8 +109,6 @@ final class LogWriteback {
   deinit { if file >= 0 { close(file) } }
 
   func begin() {
-    #if os(Linux) && !PORTABLE
-      if file >= 0 { _ = cplatform_begin_writing(file) }
-    #endif
+    if file >= 0 { beginWriting(file) }
   }
 }

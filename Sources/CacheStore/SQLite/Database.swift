@@ -6,6 +6,8 @@ internal import CSQLite
 class Database {
   enum Purpose: Sendable {
     case reading, writing
+    /// Reading without a change even to the log's index, where there are both.
+    case readingUntouched
     /// Reading with an exclusive lock, where memory cannot be shared with other processes.
     case readingAlone
     /// Reading without locks, where neither the file nor its log may be written.
@@ -14,7 +16,7 @@ class Database {
     case readingUnchanging
 
     /// Whether other connections can write meanwhile and this one sees it.
-    var isShared: Bool { self == .reading || self == .writing }
+    var isShared: Bool { self == .reading || self == .writing || self == .readingUntouched }
   }
 
   final let path: String
@@ -67,12 +69,14 @@ class Database {
     let access = isLocking ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
     var flags =
       access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
-    if purpose == .readingUnchanging { flags |= SQLITE_OPEN_URI }
+    let setting =
+      purpose == .readingUnchanging ? "immutable" : purpose == .readingUntouched ? "readonly_shm" : nil
+    if setting != nil { flags |= SQLITE_OPEN_URI }
     // SQLite opens this file unless the name changes in between, which `isCurrent` detects after the first read.
     identity = FileStatus(path: path)?.identity
     var handle: OpaquePointer?
     let code = sqlite3_open_v2(
-      purpose == .readingUnchanging ? Self.unchanging(path) : path, &handle, flags,
+      setting.map { Self.name(path, $0) } ?? path, &handle, flags,
       purpose == .readingUnlocked ? "unix-none" : vfs ?? BoundedSleep.name)
     guard code == SQLITE_OK, let handle else {
       let systemError = sqlite3_system_errno(handle)
@@ -96,8 +100,8 @@ class Database {
 // MARK: Settings
 
 extension Database {
-  /// A URI that makes SQLite take no lock and look for no log.
-  private static func unchanging(_ path: String) -> String {
+  /// A URI with a setting: `immutable` makes SQLite take no lock and look for no log.
+  private static func name(_ path: String, _ setting: String) -> String {
     var name = "file:"
     for byte in path.utf8 {
       // Every other byte has, or may have, a special meaning in a URI.
@@ -108,7 +112,7 @@ extension Database {
         isPlain
         ? String(UnicodeScalar(byte)) : "%" + String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
     }
-    return name + "?immutable=1"
+    return name + "?\(setting)=1"
   }
 
   /// Settings of the connection itself; none of them reads the file.

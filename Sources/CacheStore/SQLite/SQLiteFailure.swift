@@ -100,7 +100,7 @@ extension CacheStoreError {
   /// Whether SQLite or the schema check reports that the file is damaged, of an earlier revision, or not a database:
   /// whether `Quarantine` has to look at it.
   var isDamage: Bool {
-    sqliteCode != 0 && reason == .corrupt || reason == .foreignFile || reason == .earlierSchema
+    sqliteCode != 0 && reason == .corrupt || reason == .foreignFile || isOfEarlierRevision
   }
 
   /// No file has the store's name at this moment, because a repair is between its two renames, or its process ended

@@ -233,8 +233,8 @@ final class DatabaseWriter: Sendable {
       }
       if error.isDamage {
         switch recover(&slot, waitingUntil: deadline) {
-        // One of an earlier revision that is sound now was begun anew by another process.
-        case .success(let other): isReplaced = other || error.reason == .earlierSchema
+        // One of an earlier revision that is sound now was brought up to date, or begun anew, by another process.
+        case .success(let other): isReplaced = other || error.isOfEarlierRevision
         case .failure(let failure): outcome = .failure(failure)
         }
       }

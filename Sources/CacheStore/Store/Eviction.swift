@@ -76,8 +76,11 @@ final class Eviction: Sendable {
   /// Whether a row was removed to make room for another.
   var hasEvicted: Bool { evicted.load(ordering: .relaxed) }
 
-  /// Notes that one is removed.
-  func noteEvicted() { evicted.store(true, ordering: .relaxed) }
+  /// Counts one that is removed, inside the transaction that removes it.
+  func noteEvicted(_ connection: Connection) throws(CacheStoreError) {
+    evicted.store(true, ordering: .relaxed)
+    try connection.add(event: StoreStatistics.evicted, 1)
+  }
 
   // MARK: Eviction
 
@@ -247,7 +250,7 @@ final class Eviction: Sendable {
     guard try statement.step() else { return false }
     let (id, body, length) = (statement.integer(0), statement.integer(1), statement.integer(2))
     statement.reset()
-    noteEvicted()
+    try noteEvicted(connection)
     try rowWriter.deleteRow(id, withBody: body, length: length, connection)
     return true
   }

@@ -24,6 +24,7 @@ extension ResponseStore {
       found += try await rows(repair)
       found += try await bodies(repair)
       found += try await log(repair)
+      found += try await limit()
       found += try await digestKey(repair)
       if let now { found += try await pauses(repair, at: now) }
     } catch {
@@ -54,6 +55,11 @@ extension ResponseStore {
   }
 
   private var place: StoreFinding {
+    if files.isForeign {
+      let owner = FileStatus(path: files.database).map { String($0.owner) } ?? "somebody else"
+      return StoreFinding(
+        "file", .fine, "\(files.database) is the store of user \(owner), and only looked at")
+    }
     guard !files.isWritable else { return StoreFinding("file", .fine, files.database) }
     return StoreFinding(
       "file", .fine,
@@ -105,13 +111,15 @@ extension ResponseStore {
       found.append(
         StoreFinding("mode", isRepaired ? .repaired : .wrong, message, remedy: isRepaired ? nil : remedy))
     }
-    if let folder = FileStatus(path: files.folder), folder.isSharedFolder {
+    if let folder = FileStatus(path: files.folder),
+      files.isForeign ? folder.mode & 0o022 != 0 : folder.isSharedFolder
+    {
       found.append(
         StoreFinding(
           "folder", .wrong, "others may put files into the store's folder \(files.folder)",
           remedy: "keep the store in a folder of mode 700"))
     }
-    return found.isEmpty ? [StoreFinding("mode", .fine, "only you may read the store")] : found
+    return found.isEmpty ? [StoreFinding("mode", .fine, "only its owner may read the store")] : found
   }
 
   // MARK: Schema
@@ -138,7 +146,7 @@ extension ResponseStore {
   // MARK: Damage
 
   private func damage(_ repair: Bool) async throws(CacheStoreError) -> [StoreFinding] {
-    let files = files
+    let (files, isReadOnly) = (files, configuration.isReadOnly)
     let problems = try await read { deadline throws(CacheStoreError) -> [String] in
       do throws(CacheStoreError) {
         guard let connection = try Connection.openToRead(files, waitingUntil: deadline) else { return [] }
@@ -148,6 +156,8 @@ extension ResponseStore {
         return []
       } catch {
         guard error.isDamage, error.reason != .foreignFile else { throw error }
+        // The next check brings it up to date.
+        if error.reason == .earlierSchema(isOfRelease: true), !isReadOnly { return [] }
         return [error.message]
       }
     }
@@ -252,6 +262,18 @@ extension ResponseStore {
     ]
   }
 
+  /// Whether the disk has room for what the store may take; no finding where it has.
+  private func limit() async throws(CacheStoreError) -> [StoreFinding] {
+    let limit = try await limits().inForce.maximumBytes ?? configuration.maximumBytes
+    let used = [files.database, files.log].map { FileStatus(path: $0)?.bytes ?? 0 }.reduce(0, +)
+    guard let free = Platform.freeBytes(at: files.database), limit > used + free else { return [] }
+    return [
+      StoreFinding(
+        "limit", .fine, "the store may take \(limit) bytes, and its disk has room for \(used + free)",
+        remedy: .smallerStore(max(1, (used + free) >> 21) << 20))
+    ]
+  }
+
   /// Whether the current key still leads to the accounts named by digests.
   private func digestKey(_ repair: Bool) async throws(CacheStoreError) -> [StoreFinding] {
     let (accounts, proof) =
@@ -265,7 +287,7 @@ extension ResponseStore {
       } ?? (0, nil)
     let key: DigestKey?
     do throws(CacheStoreError) {
-      key = try DigestKey.load(nextTo: files.database)
+      key = try DigestKey.load(nextTo: files.database, isForeign: files.isForeign)
     } catch {
       return [StoreFinding("digest-key", .wrong, error.message, remedy: error.remedy)]
     }

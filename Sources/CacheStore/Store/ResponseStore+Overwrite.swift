@@ -258,7 +258,7 @@ extension ResponseStore {
         .full, "all \(Self.variantLimit) stored variants of this request are pinned",
         remedy: .removeThem(of: write.key.target))
     }
-    eviction.noteEvicted()
+    try eviction.noteEvicted(connection)
     try rowWriter.deleteRow(
       oldest.integer(0), withBody: oldest.integer(1), length: oldest.integer(2), isReplaced: true, connection)
   }

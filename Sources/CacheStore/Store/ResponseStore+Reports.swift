@@ -75,6 +75,21 @@ extension ResponseStore {
 }
 
 extension ResponseStore {
+  /// So many of the rows received last, without their bodies.
+  package func newest(_ count: Int) async throws(CacheStoreError) -> [StoredResponse] {
+    try await query { (connection) throws(CacheStoreError) in
+      var rows: [StoredResponse] = []
+      try connection.withStatement(
+        "SELECT id FROM last_request ORDER BY received_at_ms DESC LIMIT \(count)"
+      ) { (statement) throws(CacheStoreError) in
+        while try statement.step() {
+          if let found = try connection.rowHead(statement.integer(0)) { rows.append(found.row) }
+        }
+      }
+      return rows
+    } ?? []
+  }
+
   /// The use of the store's limits; reads every row's head.
   package func use() async throws(CacheStoreError) -> StoreUse {
     let read = try await query { (connection) throws(CacheStoreError) in
@@ -105,23 +120,28 @@ extension ResponseStore {
       try Self.parts(connection)
     }
     statistics.parts = read?.parts ?? []
+    statistics.events = read?.events ?? [:]
     statistics.pinnedRows = read?.pinned ?? 0
     return statistics
   }
 
   private static func parts(
     _ connection: Connection
-  ) throws(CacheStoreError) -> (parts: [StoreStatistics.Part], pinned: Int) {
+  ) throws(CacheStoreError) -> (parts: [StoreStatistics.Part], events: [String: Int64], pinned: Int) {
     var parts: [[String]: StoreStatistics.Part] = [:]
     var pinned = 0
     try connection.withStatement(
-      "SELECT a.name, r.target, r.body_bytes, r.pinned FROM last_request r JOIN account a ON a.id = r.account_id"
+      """
+      SELECT a.name, r.target, r.body_bytes, r.pinned, r.received_at_ms
+      FROM last_request r JOIN account a ON a.id = r.account_id
+      """
     ) { (statement) throws(CacheStoreError) in
       while try statement.step() {
         let (account, host) = (statement.text(0), host(of: statement.text(1)))
         var part = parts[[account, host]] ?? StoreStatistics.Part(account: account, host: host)
         part.rows += 1
         part.bytes += statement.integer(2).asCount
+        part.lastReceivedAt = max(part.lastReceivedAt, statement.integer(4))
         parts[[account, host]] = part
         if statement.flag(3) { pinned += 1 }
       }
@@ -144,11 +164,16 @@ extension ResponseStore {
         parts[[account, host]] = part
       }
     }
-    return (parts.values.sorted { ($0.account, $0.host) < ($1.account, $1.host) }, pinned)
+    var events: [String: Int64] = [:]
+    try connection.withStatement("SELECT name, count FROM event_count") {
+      (statement) throws(CacheStoreError) in
+      while try statement.step() { events[statement.text(0)] = statement.integer(1).asCount }
+    }
+    return (parts.values.sorted { ($0.account, $0.host) < ($1.account, $1.host) }, events, pinned)
   }
 
   /// The host of a target such as `https://example.org:8080/x`.
-  static func host(of target: String) -> String {
+  package static func host(of target: String) -> String {
     guard !target.hasPrefix("key:"), let slashes = target.firstRange(of: "://") else { return target }
     return String(target[slashes.upperBound...].prefix { $0 != "/" && $0 != "?" })
   }
@@ -171,6 +196,13 @@ extension ResponseStore {
     // Reading opens the file.
     guard hasLockFile, (try? lockFile.mark(LockFile.Slot.upstream)) != nil else { return }
     lockFile.setMark(LockFile.Slot.upstream, to: value)
+  }
+
+  /// Whether this process may warn of a state of the upstream that every process meets: of all on the store one does in a
+  /// minute. Without a store that may be written, each does.
+  package func takesUpstreamWarning(at instant: Int64) -> Bool {
+    !hasLockFile
+      || lockFile.takeTurn(LockFile.Slot.warning, at: instant, every: Self.maintenanceInterval) != nil
   }
 
   /// Opening the lock file would create it. Who leads has it open.

@@ -17,6 +17,11 @@ extension ResponseStore {
     usage.withLock { $0.count(.name(accountName), host: host, count) }
   }
 
+  /// Counts a failure that was delivered, by its kind; written with the next batch.
+  package func count(failure kind: String) {
+    usage.withLock { $0.count(event: StoreStatistics.failed + kind) }
+  }
+
   /// Discards the counts of an account that is signed out.
   func forgetCounts(accountID id: Int64?, name: String) {
     usage.withLock { batch in
@@ -36,6 +41,7 @@ extension ResponseStore {
       try connection.transaction(isStoring: true) { () throws(CacheStoreError) in
         try self.rowWriter.storeUsageJournal(connection)
         for mark in batch.latestMarks() { try connection.add(mark) }
+        for (name, count) in batch.events { try connection.add(event: name, count) }
         for count in try self.counts(of: batch, connection).known { try connection.add(count) }
       }
     }
@@ -76,6 +82,7 @@ extension ResponseStore {
       guard let identity = connection.identity else { return nil }
       var lines = UsageJournalLines()
       lines.marks = batch.latestMarks()
+      lines.events = batch.events
       let counts = try self.counts(of: batch, connection)
       // The row of a new account may still wait in the write queue; ``flushUsage(within:)`` runs behind it.
       guard counts.areAllKnown else { return nil }

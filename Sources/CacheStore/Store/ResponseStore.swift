@@ -45,7 +45,8 @@ package final class ResponseStore: Sendable {
   package init(configuration: StoreConfiguration) {
     self.configuration = configuration
     files = StoreFiles(
-      path: configuration.path, vfs: configuration.vfs, isUntrusted: configuration.isUntrusted)
+      path: configuration.path, vfs: configuration.vfs, isUntrusted: configuration.isUntrusted,
+      isForeign: configuration.isForeign)
     let lockFile = LockFile(files: files)
     self.lockFile = lockFile
     let readers = IdleReaders()

@@ -133,6 +133,7 @@ struct RowWriter: Sendable {
     connection.afterCommit = { taken.remove() }
     let lines = UsageJournalLines(taken.bytes, of: connection.identity?.inode ?? 0)
     for mark in lines.marks { try connection.add(mark) }
+    for (name, count) in lines.events { try connection.add(event: name, count) }
     for count in lines.counts where try connection.hasAccount(count.account) { try connection.add(count) }
   }
 

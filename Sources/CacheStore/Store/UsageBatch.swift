@@ -12,6 +12,8 @@ struct UsageBatch {
   /// Rows and the time of their delivery, in milliseconds; a row may occur several times.
   private(set) var marks: [UsageJournalLines.Mark] = []
   private var isFull = false
+  /// How often each event happened that belongs to no account.
+  private(set) var events: [String: Int64] = [:]
   /// By host, since there may be many hosts but few accounts of one host.
   private var earlier: [String: [(account: Account, count: UsageCount)]] = [:]
   /// The host counted last; it moves to `earlier` when another is counted.
@@ -23,7 +25,7 @@ struct UsageBatch {
     var count: UsageCount
   }
 
-  var isEmpty: Bool { marks.isEmpty && latest == nil && earlier.isEmpty }
+  var isEmpty: Bool { marks.isEmpty && latest == nil && earlier.isEmpty && events.isEmpty }
   /// Whether the batch is as small as that of a short-lived process.
   var isSmall: Bool { marks.count + earlier.count < 64 }
 
@@ -57,6 +59,10 @@ struct UsageBatch {
     latest = Latest(host: host, account: account, count: count)
   }
 
+  mutating func count(event name: String, _ count: Int64 = 1) {
+    events[name, default: 0].saturate(adding: count)
+  }
+
   private mutating func put(_ account: Account, host: String, _ count: UsageCount) {
     guard earlier.count < Self.limit || earlier[host] != nil else { return }
     if let place = earlier[host]?.firstIndex(where: { $0.account == account }) {
@@ -86,6 +92,7 @@ struct UsageBatch {
         for (account, count) in counts { self.count(account, host: host, count) }
       }
     }
+    for (name, count) in other.events { self.count(event: name, count) }
     if let latest = other.latest { count(latest.account, host: latest.host, latest.count) }
   }
 
@@ -103,6 +110,14 @@ extension Connection {
     let statement = try statement(.markUsed)
     statement.bind(1, mark.row)
     statement.bind(2, mark.instant)
+    try statement.run()
+  }
+
+  /// Adds to the counts of an event that belongs to no account.
+  func add(event name: String, _ count: Int64) throws(CacheStoreError) {
+    let statement = try statement(.addEvent)
+    statement.bind(1, name)
+    statement.bind(2, min(count, Query.mostCounted))
     try statement.run()
   }
 

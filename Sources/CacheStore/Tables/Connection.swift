@@ -97,6 +97,13 @@ extension Connection {
     -> Connection?
   {
     try files.checkCompanions()
+    if files.isForeign {
+      // Without a log or its index no process has the file open, and SQLite would make them.
+      guard FileStatus(path: files.log) != nil, FileStatus(path: files.sharedMemory) != nil else {
+        return try openAsItStands(files, waitingUntil: deadline)
+      }
+      return try open(files, for: .readingUntouched, waitingUntil: deadline)
+    }
     do throws(CacheStoreError) {
       return try open(files, for: .reading, waitingUntil: deadline)
     } catch {

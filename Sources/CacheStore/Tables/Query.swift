@@ -7,7 +7,7 @@ enum Query: Int, CaseIterable {
   case giveUpPartial, unfinishedBodies, arrivingBodies, insertPartial, deletePartial
   case insertBody, finishBody, releaseBody, deleteBody, updateSingleChunk, insertChunk, insertOnlyChunk
   case anyRemoval, removedSince, recordRemoval, rowsOfTarget
-  case insertTag, setPinned, insertUse, markUsed, addUsage
+  case insertTag, setPinned, insertUse, markUsed, addUsage, addEvent
   case pauseOf
   case usedAt, tagsOfRow, preflight
   case pageCount, freePages, rowCount, unfinishedCount, dataVersion, lastBody, leastRecentlyUsed,
@@ -92,6 +92,11 @@ enum Query: Int, CaseIterable {
     case .insertUse: "INSERT OR IGNORE INTO last_use (request_id, used_at_ms) VALUES (?1, ?2)"
     case .markUsed: "UPDATE last_use SET used_at_ms = ?2 WHERE request_id = ?1 AND used_at_ms < ?2"
     case .addUsage: Self.addUsageText
+    case .addEvent:
+      """
+      INSERT INTO event_count (name, count) VALUES (?1, ?2)
+      ON CONFLICT DO UPDATE SET count = min(count + excluded.count, \(Self.mostCounted))
+      """
     case .usedAt: "SELECT used_at_ms FROM last_use WHERE request_id = ?1"
     case .tagsOfRow: "SELECT name FROM tag WHERE request_id = ?1 ORDER BY name"
     case .pageCount: "PRAGMA page_count"

@@ -3,8 +3,6 @@ internal import PlatformC
 
 /// Recognises a store by its header, and creates the tables in an empty file.
 enum Schema {
-  /// `user_version` of the files this release writes, as in `schema.sql`.
-  static let version = 3
   /// `application_id`: "CFCH".
   static let application: Int64 = 0x4346_4348
 
@@ -34,17 +32,17 @@ enum Schema {
     guard version > 0, version < 10_000 else {
       throw CacheStoreError.sqlite(SQLITE_CORRUPT, path: database.path)
     }
-    guard version <= self.version else {
+    guard version <= Migrations.version else {
       throw CacheStoreError(
         .newerSchema(found: Int(version)),
         "the store \(database.path) was written by a newer release (schema \(version), this one knows "
-          + "\(self.version))")
+          + "\(Migrations.version))")
     }
-    guard version == self.version else {
+    guard version == Migrations.version else {
       throw CacheStoreError(
-        .earlierSchema,
+        .earlierSchema(isOfRelease: version >= Migrations.first),
         "an earlier version of this program made the store \(database.path) (schema \(version), this one has "
-          + "\(self.version))")
+          + "\(Migrations.version))")
     }
     return .store
   }

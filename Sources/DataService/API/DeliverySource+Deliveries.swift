@@ -53,6 +53,13 @@ extension DeliverySource {
 
   /// The deliveries of a load, bodies as streams of any length.
   ///
+  /// ```swift
+  /// for await delivery in service.streams(for: request, policy: .freshOnly) {
+  ///   guard let response = delivery.response else { continue }
+  ///   for try await piece in response.value { file.write(piece) }
+  /// }
+  /// ```
+  ///
   /// - Parameters:
   ///   - request: What to ask for.
   ///   - policy: Which answers are wanted.

@@ -319,6 +319,7 @@ final class Load<Value: Sendable>: AnyLoad, @unchecked Sendable {
 
   private func fail(with error: DataServiceError, lastKnown: DataService.Response<Value>?) {
     tell(.failure(error.kind))
+    if !prepared.isPassThrough { core.store.count(failure: error.kind.name) }
     port.deliver(.failure(error, lastKnown: lastKnown))
   }
 

@@ -35,11 +35,7 @@ struct CertificateFile: ~Copyable {
   private static func stamp(of descriptor: Int32) -> Stamp? {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-    #if canImport(Darwin)
-      let changed = status.st_mtimespec
-    #else
-      let changed = status.st_mtim
-    #endif
+    let changed = status.modified
     return Stamp(
       device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino),
       bytes: Int64(status.st_size), seconds: Int64(changed.tv_sec), nanoseconds: Int64(changed.tv_nsec))

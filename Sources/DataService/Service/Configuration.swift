@@ -25,6 +25,12 @@ extension DataService {
     public var onWarning: (@Sendable (Warning) -> Void)?
     /// Called with what the service does, for logs and metrics. `nil`, the default, costs nothing.
     ///
+    /// ```swift
+    /// configuration.onEvent = { event in
+    ///   if case .answered(let answered) = event.kind { count(answered.status, after: event.elapsed) }
+    /// }
+    /// ```
+    ///
     /// The service calls it on its own thread, which also moves all transfers, and for deliveries also on the thread
     /// that asked, so calls can overlap. It must return at once. Each call precedes the delivery that the event leads
     /// to. The service holds no lock during the call, so the closure may call the service.

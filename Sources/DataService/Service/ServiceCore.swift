@@ -40,11 +40,7 @@ final class ServiceCore: Sendable {
       }
     }
     store = ResponseStore(configuration: stored)
-    #if os(Linux) && !PORTABLE
-      let carrier = (transport as? CurlTransport)?.thread
-    #else
-      let carrier: NetworkThread? = nil
-    #endif
+    let carrier = SystemTransport.thread(of: transport)
     let thread =
       carrier ?? configuration.thread ?? NetworkThread(preparation: configuration.threadPreparation)
     ownsThread = carrier == nil
@@ -52,14 +48,9 @@ final class ServiceCore: Sendable {
     self.thread = thread
     self.timekeeper = timekeeper
     door = StoreDoor(store, clock: timekeeper, thread: thread, timeouts: configuration.timeouts)
-    #if os(Linux) && !PORTABLE
-      var curl = CurlConfiguration()
-      curl.exchanges = configuration.exchanges
-      self.transport =
-        transport ?? CurlTransport(configuration: curl, thread: thread, timekeeper: timekeeper)
-    #else
-      self.transport = transport ?? SessionTransport(timekeeper: timekeeper)
-    #endif
+    self.transport =
+      transport
+      ?? SystemTransport.make(exchanges: configuration.exchanges, thread: thread, timekeeper: timekeeper)
     engine = Engine(thread: thread, now: timekeeper.bootNanoseconds)
     state = Guarded(ServiceState())
     upstream = configuration.makeUpstream?(
@@ -81,10 +72,11 @@ final class ServiceCore: Sendable {
     var trouble: CacheStoreError?
     var loaded: DigestKey?
     do throws(CacheStoreError) {
-      let path = configuration.store.path
+      let store = configuration.store
       loaded =
-        configuration.store.isReadOnly
-        ? try DigestKey.load(nextTo: path) : try DigestKey.loadOrCreate(nextTo: path)
+        store.isReadOnly
+        ? try DigestKey.load(nextTo: store.path, isForeign: store.isForeign)
+        : try DigestKey.loadOrCreate(nextTo: store.path)
     } catch {
       trouble = error
     }

@@ -1,11 +1,6 @@
 internal import CacheStore
 internal import PlatformC
 
-// The constants of a socket belong to the module that is read first of those that have them.
-#if os(Linux) && !PORTABLE
-  internal import CCurl
-#endif
-
 /// Detects that the process has run out of file descriptors, since other errors then seem to be the cause.
 enum Descriptors {
   /// The descriptors that a new connection needs at once: a socket, and a pair for name resolution.
@@ -17,19 +12,11 @@ enum Descriptors {
     defer { for descriptor in opened { close(descriptor) } }
     for _ in 0..<few {
       // Not a file: the command's sandbox refuses most of them, which would look as if there were room.
-      let descriptor = Self.unconnectedSocket()
+      let descriptor = makeSocket(AF_UNIX)
       guard descriptor >= 0 else { return isOfDescriptors(errno) }
       opened.append(descriptor)
     }
     return false
-  }
-
-  private static func unconnectedSocket() -> Int32 {
-    #if canImport(Darwin)
-      socket(AF_UNIX, SOCK_STREAM, 0)
-    #else
-      socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    #endif
   }
 
   /// Whether an error number means that no descriptors are left.

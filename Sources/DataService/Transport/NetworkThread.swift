@@ -3,10 +3,6 @@ import Guards
 import PlatformC
 import Synchronization
 
-#if os(Linux) && !PORTABLE
-  internal import CCurl
-#endif
-
 /// A dedicated thread for transfers, the tasks that depend on them, and timers.
 ///
 /// As a task executor it runs the service's exchanges (`Task(executorPreference:)`), so a task that a transfer
@@ -123,7 +119,7 @@ final class NetworkThreadCore: @unchecked Sendable {
 
   var isRunning: Bool { inbox.withLock { $0.isRunning } }
 
-  var isCurrent: Bool { runningThread.load(ordering: .relaxed) == Self.currentThread }
+  var isCurrent: Bool { runningThread.load(ordering: .relaxed) == currentThread }
 
   func submit(_ item: Item) {
     if isCurrent {
@@ -176,24 +172,8 @@ final class NetworkThreadCore: @unchecked Sendable {
   }
 
   private func start() {
-    let context = Unmanaged.passRetained(self)
-    #if os(Linux)
-      var thread = pthread_t()
-    #else
-      var thread: pthread_t?
-    #endif
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    defer { pthread_attr_destroy(&attributes) }
-    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    let result = pthread_create(&thread, &attributes, networkThreadMain, context.toOpaque())
-    guard result == 0 else {
-      // The process may be out of threads. Queued tasks must run all the same, so borrow a thread of the global
-      // queue.
-      let core = context.takeRetainedValue()
-      DispatchQueue.global().async { core.run() }
-      return
-    }
+    // The process may be out of threads. Queued tasks must run all the same, so borrow a thread of the global queue.
+    if startThread({ self.run() }) != 0 { DispatchQueue.global().async { self.run() } }
   }
 
   /// The thread's main function.
@@ -205,16 +185,11 @@ final class NetworkThreadCore: @unchecked Sendable {
     preparation?()
     let wakeup = makeWakeup()
     inbox.withLock { $0.wakeup = wakeup }
-    runningThread.store(Self.currentThread, ordering: .relaxed)
-    #if os(Linux) && !PORTABLE
-      ccurl_name_thread("cachefetch-net")
-      ccurl_thread_resume()
-      defer { ccurl_thread_rest() }
-    #endif
+    runningThread.store(currentThread, ordering: .relaxed)
+    ExitGuard.begin()
+    defer { ExitGuard.rest() }
     while true {
-      #if os(Linux) && !PORTABLE
-        ccurl_thread_check()
-      #endif
+      ExitGuard.check()
       runItems()
       fireTimers()
       if let engine, engine.needsAdvance { engine.advance() }
@@ -258,10 +233,8 @@ final class NetworkThreadCore: @unchecked Sendable {
     if let engine {
       isSignalled = engine.wait(wakeDescriptor: wakeup.readEnd, milliseconds: milliseconds)
     } else {
-      #if os(Linux) && !PORTABLE
-        ccurl_thread_rest()
-        defer { ccurl_thread_resume() }
-      #endif
+      ExitGuard.rest()
+      defer { ExitGuard.resume() }
       var descriptor = pollfd(fd: wakeup.readEnd, events: Int16(POLLIN), revents: 0)
       isSignalled = poll(&descriptor, 1, milliseconds) > 0
     }
@@ -337,7 +310,7 @@ final class NetworkThreadCore: @unchecked Sendable {
   }
 
   func runDriven(_ work: () -> Void) {
-    runningThread.store(Self.currentThread, ordering: .relaxed)
+    runningThread.store(currentThread, ordering: .relaxed)
     work()
     runningThread.store(0, ordering: .relaxed)
     inbox.withLock { $0.items += local }
@@ -351,28 +324,7 @@ final class NetworkThreadCore: @unchecked Sendable {
   }
 
   private static let longestWait: Int32 = 3_600_000
-
-  private static var currentThread: UInt {
-    #if os(Linux)
-      UInt(pthread_self())
-    #else
-      UInt(bitPattern: pthread_self())
-    #endif
-  }
 }
-
-#if os(Linux)
-  private func networkThreadMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let context else { return nil }
-    Unmanaged<NetworkThreadCore>.fromOpaque(context).takeRetainedValue().run()
-    return nil
-  }
-#else
-  private func networkThreadMain(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-    Unmanaged<NetworkThreadCore>.fromOpaque(context).takeRetainedValue().run()
-    return nil
-  }
-#endif
 
 /// Waits for sockets on a network thread, and advances their transfers.
 ///

@@ -1,7 +1,3 @@
-#if os(Linux) && !PORTABLE
-  internal import CPlatform
-#endif
-
 import PlatformC
 
 /// Wakes a thread that waits for descriptors: an `eventfd` on Linux, a pipe elsewhere. Closed with the object.
@@ -16,23 +12,7 @@ package final class WakeupPipe: Sendable {
   package var isUsable: Bool { readEnd >= 0 }
 
   package init() {
-    #if os(Linux) && !PORTABLE
-      readEnd = cplatform_make_event()
-      writeEnd = readEnd
-    #else
-      var ends: [Int32] = [-1, -1]
-      guard pipe(&ends) == 0 else {
-        readEnd = -1
-        writeEnd = -1
-        return
-      }
-      for end in ends {
-        _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-        _ = fcntl(end, F_SETFL, O_NONBLOCK)
-      }
-      readEnd = ends[0]
-      writeEnd = ends[1]
-    #endif
+    (readEnd, writeEnd) = makeWakeup()
   }
 
   private init(ends: Int32) {

@@ -48,7 +48,10 @@ final class Fleet: Upstream {
       tier.attach(
         to: TierHost(
           timekeeper: host.timekeeper, silence: StoreSilenceMark(host.store), trace: host.trace,
-          warn: host.warn))
+          warn: host.warn,
+          takesWarning: { [host] in
+            host.store.takesUpstreamWarning(at: host.timekeeper.bootNanoseconds)
+          }))
     }
     return tier
   }

@@ -75,16 +75,20 @@ package struct TierHost: Sendable {
   package var trace: @Sendable (String) -> Void
   /// Reports a problem that stops no delivery.
   package var warn: @Sendable (DataService.Warning) -> Void
+  /// Whether to warn of what every process on the store meets; each `true` counts.
+  package var takesWarning: @Sendable () -> Bool
 
   /// Makes a host.
   package init(
     timekeeper: any Timekeeper, silence: any TierSilenceMark, trace: @escaping @Sendable (String) -> Void,
-    warn: @escaping @Sendable (DataService.Warning) -> Void
+    warn: @escaping @Sendable (DataService.Warning) -> Void,
+    takesWarning: @escaping @Sendable () -> Bool = { true }
   ) {
     self.timekeeper = timekeeper
     self.silence = silence
     self.trace = trace
     self.warn = warn
+    self.takesWarning = takesWarning
   }
 }
 

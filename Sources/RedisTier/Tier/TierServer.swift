@@ -200,6 +200,8 @@ final class TierServer: @unchecked Sendable {
   /// the word is not the first.
   private static func isReadOnly(_ text: String) -> Bool { text.contains("READONLY") }
 
+  private static func isFull(_ text: String) -> Bool { text.contains("OOM") }
+
   /// Whether a node of a cluster says that another one has the key.
   private static func isElsewhere(_ text: String) -> Bool {
     ["MOVED ", "ASK "].contains { text.hasPrefix($0) }
@@ -251,9 +253,11 @@ final class TierServer: @unchecked Sendable {
     }
   }
 
-  /// Warns of something once, and of no more than ``warningLimit`` things: a server chooses its words.
+  /// Warns of something once, and of no more than ``warningLimit`` things: a server chooses its words. That it is full or
+  /// read only one process in a minute says, of all on the store.
   func warn(_ text: String, remedy: String? = nil) {
     guard warned.count < Self.warningLimit, warned.insert(text).inserted else { return }
+    guard !(Self.isFull(text) || Self.isReadOnly(text)) || host?.takesWarning() != false else { return }
     host?.warn(
       DataService.Warning(
         kind: .other, message: "the tier \(address.name) is not used as it could be: \(text)",
@@ -267,7 +271,7 @@ final class TierServer: @unchecked Sendable {
 
   /// What helps against a refusal, in the server's words; `nil` where nothing is known.
   static func remedy(for text: String) -> String? {
-    if text.contains("OOM") {
+    if isFull(text) {
       return "give the server more memory, or let it evict (maxmemory-policy allkeys-lfu)"
     }
     if isReadOnly(text) { return "name the server that may be written, or say that the tier is read only" }

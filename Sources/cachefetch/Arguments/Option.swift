@@ -129,10 +129,10 @@ enum OptionName: String, CaseIterable, Sendable {
   // Which entries.
   case stale, olderThan = "older-than", host, prefix, largerThan = "larger-than", status, type, exact
   // Of single verbs.
-  case idle, every, untilChanged = "until-changed", onFailure = "on-failure", sort, reverse, limit, bytes,
-    rows,
-    pause, fleet
-  case yes, repair, newFleetKey = "new-fleet-key", help, version
+  case idle, every, untilChanged = "until-changed", onFailure = "on-failure", sort, reverse, limit, bodies,
+    bytes,
+    rows, pause, fleet
+  case yes, prometheus, repair, newFleetKey = "new-fleet-key", help, version
 
   /// The option with this spelling. `init(rawValue:)` would first build a table of all options, for one or two
   /// lookups.

@@ -24,8 +24,8 @@ extension Option {
     case .accept: Option(name, nil, .text, "TYPE[,TYPE]", repeats: true, for: .fetching)
     case .print: Option(name, nil, .choice(PrintMode.allCases.map(\.rawValue)), "WHAT", for: .get)
     case .include: Option(name, "i", for: [.get, .show])
-    case .json: Option(name, for: .storing.subtracting([.completions, .serve]))
-    case .output: Option(name, "o", .file, "FILE", for: [.get, .show])
+    case .json: Option(name, for: .storing.subtracting([.completions, .report, .serve]))
+    case .output: Option(name, "o", .file, "FILE", for: [.get, .show, .report])
     case .fail: Option(name, "f", for: [.get, .preload, .watch])
     case .failWithBody: Option(name, for: .get)
     case .writeOut: Option(name, "w", .text, "FORMAT|@FILE", for: .get)
@@ -88,11 +88,13 @@ extension Option {
     case .sort: Option(name, nil, .choice(ListOrder.allCases.map(\.rawValue)), "ORDER", for: .list)
     case .reverse: Option(name, for: .list)
     case .limit: Option(name, nil, .count(1...1_000_000_000), "N", for: .list)
+    case .bodies: Option(name, for: .report)
     case .bytes: Option(name, nil, .size, "SIZE", for: .limits)
     case .rows: Option(name, nil, .count(1...1_000_000_000), "N", for: .limits)
     case .pause: Option(name, nil, .text, "HOST", for: .rm)
     case .fleet: Option(name, for: .rm)
     case .yes: Option(name, for: [.rm, .signOut])
+    case .prometheus: Option(name, for: .stats)
     case .repair: Option(name, for: .doctor)
     case .newFleetKey: Option(name, for: .doctor)
     case .help: Option(name, "h", for: .all)
@@ -130,6 +132,7 @@ extension Option {
     json stats | print JSON Lines: one object per account and host
     json doctor | print JSON Lines: one object per finding
     json | print JSON Lines: one object per delivery
+    output report | write the page to FILE, replaced as a whole and readable by you alone; - is standard output
     output | write the body to FILE, replaced as a whole; - is standard output, even if it is a terminal
     fail preload | exit with 22, not 4, if a status of 400 or more is all there was
     fail watch | exit with 22 at the first status of 400 or more that is no outage (408, 429, 5xx)
@@ -155,7 +158,7 @@ extension Option {
     key | store the response under this key instead of method, URL and body
     no-location rm unmark | only entries stored with this option
     no-location | do not follow redirects; such responses are stored separately
-    account list rm unmark export | only entries of this account
+    account list rm unmark export report | only entries of this account
     account import | import the entries of this account, and no others
     account sign-out | the account to erase
     account stats | only the figures of this account
@@ -187,7 +190,7 @@ extension Option {
     pin unmark | allow eviction again
     pin | never evict the entry
     tag unmark | remove this tag
-    tag list rm unmark export | only entries labelled with TAG
+    tag list rm unmark export report | only entries labelled with TAG
     tag | label the entry with TAG, for list, rm and export
     keep-anyway | store the response even if it says no-store
     tier rm | the Redis server of --fleet
@@ -210,12 +213,14 @@ extension Option {
     sort | sort by url (default), age, size or used
     reverse | reverse the order
     limit | show only the first N entries
+    bodies | hold the bodies of accounts as well
     bytes | maximum size of the store's file (default: 2G); none lifts this limit
     rows | maximum number of entries; none lifts this limit
     pause | remove no entries, but end the pause that this host has asked for (Retry-After)
     fleet | remove the entries from the Redis server of --tier as well
     yes | do not ask before several entries are removed
     repair | move a damaged store aside and recover what is readable
+    prometheus | print metrics in the text format of Prometheus, for a text-file collector
     new-fleet-key | print a new key for the key file of --tier, and check nothing
     help | show help for the command or the verb
     version | show the versions of cachefetch, SQLite and libcurl

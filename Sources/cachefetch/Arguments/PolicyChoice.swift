@@ -13,6 +13,11 @@ enum PolicyChoice: Sendable, Hashable {
   /// The values of `--policy`. `stored-else-fresh` needs an age and is written `--max-age`.
   static let spellings = ["stored-then-fresh", "stored-only", "fresh-only", "fresh-else-stored", "http"]
 
+  /// How the command spells the library's name of a policy: as a value of `--policy`, or as the option of its own.
+  static func spelling(of name: String) -> String {
+    spellings.contains(name) ? name : "--max-age D"
+  }
+
   /// The library's policy.
   var fetchPolicy: FetchPolicy {
     switch self {

@@ -61,19 +61,25 @@ enum StoreLocation {
   /// The store's configuration for a command line. A store named by `--store` is untrusted, since the file may come
   /// from anywhere. If it is only inspected it is opened read-only: an exported copy stays unchanged, even a damaged
   /// one, and may be on a read-only medium. The verbs of ``inspecting`` still write to a store in use, whose latest
-  /// counts stand beside it.
+  /// counts stand beside it. So is another user's store that the administrator looks at, whatever names it.
   static func configuration(_ arguments: Arguments) -> StoreConfiguration {
     var configuration = StoreConfiguration(path: path(arguments))
-    configuration.isUntrusted = arguments.has(.store)
+    configuration.isForeign =
+      looking.contains(VerbSet(arguments.verb)) && !arguments.has(.repair)
+      && FileStatus(path: configuration.path)?.isForeign == true
+    configuration.isUntrusted = arguments.has(.store) || configuration.isForeign
     let isInspected =
       arguments.isOffline || arguments.verb == .show
       || inspecting.contains(VerbSet(arguments.verb)) && isCopy(configuration.path)
-    configuration.isReadOnly = arguments.has(.store) && isInspected
+    configuration.isReadOnly = arguments.has(.store) && isInspected || configuration.isForeign
     return configuration
   }
 
   /// Verbs that report on a store and change nothing in it.
-  private static let inspecting: VerbSet = [.explain, .list, .stats, .export]
+  private static let inspecting: VerbSet = [.explain, .list, .stats, .report, .export]
+
+  /// Verbs with which the administrator may look at another user's store.
+  private static let looking: VerbSet = [.explain, .list, .stats, .show, .doctor]
 
   /// Whether no process has used the file as its store: nothing that a store in use has stands beside it. Opened for
   /// use, a damaged copy would be quarantined and an empty store would take its place.

@@ -2,7 +2,7 @@
 enum Verb: String, CaseIterable, Sendable {
   case get, preload, watch, diff, serve, explain, list, show, rm, unmark
   case signOut = "sign-out"
-  case stats, limits, doctor, export
+  case stats, report, limits, doctor, export
   case `import` = "import"
   case completions, help
 
@@ -30,6 +30,7 @@ enum Verb: String, CaseIterable, Sendable {
     case .unmark: ("[URL…]", 0...Int.max, "remove the pin or tags from stored responses")
     case .signOut: ("", 0...0, "securely erase everything stored for an account")
     case .stats: ("", 0...0, "show how much traffic and time the store has saved")
+    case .report: ("", 0...0, "write a page about the store, for a browser")
     case .limits: ("", 0...0, "show or set how large the store may become")
     case .doctor: ("", 0...0, "check the store and what it depends on")
     case .export: ("FILE", 1...1, "write a portable copy of the store")
@@ -67,6 +68,8 @@ enum Verb: String, CaseIterable, Sendable {
     unmark | cachefetch unmark --tag demo  # the entries stay, without the tag
     sign-out | cachefetch sign-out --account alice  # leaves nothing of alice in the file
     stats | cachefetch stats --json  # the counts by account and host
+    report | cachefetch report -o report.html  # open it in a browser, or mail it
+    report | cachefetch report --host example.com --bodies > example.html  # of one host, with the bodies of accounts
     limits | cachefetch limits --bytes 500M --older-than 90d  # for every program that uses the store
     doctor | cachefetch doctor  # exit status 1 if something is wrong
     export | cachefetch export --tag demo demo.cfx  # an offline copy for a demonstration
@@ -96,6 +99,7 @@ struct VerbSet: OptionSet, Sendable, Hashable {
   static let unmark = VerbSet(.unmark)
   static let signOut = VerbSet(.signOut)
   static let stats = VerbSet(.stats)
+  static let report = VerbSet(.report)
   static let limits = VerbSet(.limits)
   static let doctor = VerbSet(.doctor)
   static let export = VerbSet(.export)
@@ -110,13 +114,15 @@ struct VerbSet: OptionSet, Sendable, Hashable {
   /// Those, and the verb that is told requests: the road and the authorities are options of it.
   static let reaching = VerbSet.requesting.union(.serve)
   /// Verbs that select rows.
-  static let selecting: VerbSet = [.list, .rm, .unmark, .export]
+  static let selecting: VerbSet = [.list, .rm, .unmark, .export, .report]
   /// Those of them that URLs and the options of a key select for, too.
   static let choosing: VerbSet = [.rm, .unmark]
   /// Verbs that open the store.
   static let storing = VerbSet.all.subtracting(.help)
   /// Verbs that change nothing.
-  static let asking: VerbSet = [.list, .show, .stats, .explain, .diff, .doctor, .completions, .help]
+  static let asking: VerbSet = [
+    .list, .show, .stats, .report, .explain, .diff, .doctor, .completions, .help,
+  ]
   /// Verbs that combine the outcomes of several loads.
   static let combining: VerbSet = [.get, .preload]
   /// Verbs that name a request but only look it up.

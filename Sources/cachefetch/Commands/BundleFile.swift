@@ -136,7 +136,7 @@ enum BundleFile {
 
   /// Throws if an export must not replace the file: it is not a regular file, it is the exported store under any name,
   /// or it is another database. An open descriptor need not be a regular file's.
-  private static func check(_ path: String, exporting store: String, isOpen: Bool) throws(UsageError) {
+  static func check(_ path: String, exporting store: String, isOpen: Bool) throws(UsageError) {
     var status = stat()
     guard stat(path, &status) == 0 else {
       if isOpen || errno == ENOENT { return }

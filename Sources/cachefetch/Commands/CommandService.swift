@@ -56,7 +56,7 @@ extension DataService {
       // A test's command has no inner limits, so a busy machine cannot change its result.
       if getenv("CACHEFETCH_TEST_TIMEOUTS") != nil { configuration.timeouts = .endless }
     #endif
-    configuration.threadPreparation = SandboxRules.preparation(arguments)
+    configuration.threadPreparation = SandboxRules.preparation(arguments, diagnostics)
     configuration.secrets = Shown.secrets
     if VerbSet.fetching.union([.serve, .explain, .rm, .signOut, .doctor]).contains(VerbSet(arguments.verb)) {
       configuration.tier = arguments.tier

@@ -47,11 +47,6 @@ enum ExplainCommand {
 }
 
 extension PolicyChoice {
-  /// How the command spells the library's name of a policy: as a value of `--policy`, or as the option of its own.
-  fileprivate static func spelling(of name: String) -> String {
-    spellings.contains(name) ? name : "--max-age D"
-  }
-
   /// The library's name of the policy.
   fileprivate var name: String {
     switch self {

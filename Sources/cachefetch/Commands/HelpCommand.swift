@@ -4,7 +4,7 @@ internal import DataService
 /// `help`, `--help` and `--version`.
 enum HelpCommand {
   static func run(_ arguments: Arguments, _ diagnostics: Diagnostics) throws(UsageError) -> ExitStatus {
-    if arguments.has(.version) { return Output.write(Version.text(), diagnostics) }
+    if arguments.has(.version) { return Output.write(VersionText.text(), diagnostics) }
     switch arguments.operands.first {
     case nil: return Output.write(overview(), diagnostics)
     case "manual": return Output.write(Manual.text(), diagnostics)
@@ -31,17 +31,17 @@ enum HelpCommand {
 }
 
 /// `--version`.
-enum Version {
+enum VersionText {
   /// The versions of this program and its libraries, and the libraries' features.
   static func text() -> String {
     var transport: String
     do throws(DataServiceError) {
-      transport = try TransportVersion.text()
+      transport = try SystemTransport.version()
     } catch {
       transport = "libcurl: \(Diagnostics.joined(error.message, error.advice))"
     }
     let linked = ProcessStart.linkedLibraries.map { "linked in: \($0)\n" } ?? ""
     return
-      "cachefetch \(Release.version)\nSQLite \(SQLiteLibrary.version) (write-ahead log, strict tables)\n\(transport)\n\(linked)"
+      "cachefetch \(Version.string)\nSQLite \(SQLiteLibrary.version) (write-ahead log, strict tables)\n\(transport)\n\(linked)"
   }
 }

@@ -3,12 +3,19 @@ internal import DataService
 /// The file accesses that stay allowed while the command uses the network.
 enum SandboxRules {
   /// What applies the rules on the network's thread; `nil` for verbs that do not use the network.
-  static func preparation(_ arguments: Arguments) -> (@Sendable () -> Void)? {
+  static func preparation(_ arguments: Arguments, _ diagnostics: Diagnostics) -> (@Sendable () -> Void)? {
     guard VerbSet.fetching.union(.serve).contains(VerbSet(arguments.verb)), !arguments.has(.noSandbox) else {
       return nil
     }
     // `diff` runs the program `diff`, which may be in any folder.
-    return Sandbox.preparation(holdsMainThread: arguments.verb != .diff) { all(arguments, Environment.value) }
+    return Sandbox.preparation(holdsMainThread: arguments.verb != .diff) {
+      all(arguments, Environment.value)
+    } ifForbidden: {
+      diagnostics.sayOnce(
+        "there is no sandbox, since a filter kills who makes Landlock's system calls; in a unit, add "
+          + "landlock_create_ruleset, landlock_add_rule and landlock_restrict_self to SystemCallFilter, or set "
+          + "SystemCallErrorNumber=EPERM; or do without it (--no-sandbox)")
+    }
   }
 
   /// Every path that a load needs.

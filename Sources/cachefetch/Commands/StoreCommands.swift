@@ -40,7 +40,7 @@ struct StoreCommands {
 
   /// Reports a named store that does not exist and returns 74: a mistyped name must not look like an empty store. The
   /// default store may not exist yet.
-  func missing() -> ExitStatus? {
+  @discardableResult func missing() -> ExitStatus? {
     guard StoreLocation.isNamed(arguments), service.store.isMissing else { return nil }
     diagnostics.say(StoreLocation.missing(arguments))
     return .inputOutput
@@ -49,7 +49,8 @@ struct StoreCommands {
   /// Checks a copy, of which nothing is repaired: what a damaged page has lost must not look as if it had never been
   /// there.
   func checkCopy() async throws(DataServiceError) {
-    guard service.store.configuration.isReadOnly else { return }
+    let store = service.store
+    guard store.configuration.isReadOnly, !store.configuration.isForeign, !store.isMissing else { return }
     do throws(CacheStoreError) { try await service.store.requireSoundStructure() } catch {
       throw DataServiceError(store: error)
     }
@@ -248,9 +249,12 @@ struct LimitsChange: Equatable {
 
 /// The verbs that report on the store: `stats` and `doctor`.
 extension StoreCommands {
-  /// `stats`: what is stored, and how often it was used.
-  func stats() -> ExitStatus {
-    if let missing = missing() { return missing }
+  /// `stats`: what is stored, and how often it was used. A store that is not there yet is said, and is empty.
+  func stats() throws(UsageError) -> ExitStatus {
+    if arguments.has(.prometheus), arguments.has(.json) {
+      throw UsageError("--json and --prometheus exclude each other", "leave one of them out")
+    }
+    missing()
     let store = service.store
     return run { () async throws(DataServiceError) in
       try await checkCopy()
@@ -262,6 +266,9 @@ extension StoreCommands {
       let parts = statistics.parts.filter { account == nil || $0.account == account }
       // What was shared is known of all accounts together.
       let shared = account == nil ? store.tierCounts : TierCounts()
+      if arguments.has(.prometheus) {
+        return Output.write(MetricsText.text(statistics, parts, shared), diagnostics)
+      }
       if arguments.has(.json) {
         return Output.write(parts.flatMap(StatisticsText.line) + StatisticsText.line(shared), diagnostics)
       }
@@ -280,10 +287,15 @@ extension StoreCommands {
     if arguments.has(.newFleetKey) { return Output.write(FleetKey.generate() + "\n", diagnostics) }
     let (service, repairs) = (service, arguments.has(.repair))
     return run { () async throws(DataServiceError) in
-      (await service.store.findings(repair: repairs, at: .now), await service.examineUpstream() ?? [])
+      var findings = await service.store.findings(repair: repairs, at: .now)
+      // Where its structure is sound, it has one of its schema; reading another would begin a repair.
+      if findings.contains(where: { $0.subject == "schema" }), let rows = try? await service.store.newest(5) {
+        findings.append(ClockFinding.finding(rows, now: now))
+      }
+      return (findings, await service.examineUpstream() ?? [])
     } then: { ofStore, shared in
       let findings =
-        [transport] + linked + ofStore.map(named) + ProxyFindings.all(Environment.value) + shared
+        [transport] + authorities + linked + ofStore + ProxyFindings.all(Environment.value) + shared
       let isWrong = findings.contains { $0.severity == .wrong }
       let status: ExitStatus = isWrong ? .different : .success
       if arguments.has(.json) {
@@ -293,23 +305,22 @@ extension StoreCommands {
     }
   }
 
-  /// A missing store is a problem if the user named it: the name may be mistyped.
-  private func named(_ finding: StoreFinding) -> StoreFinding {
-    guard finding.subject == "file", finding.severity == .fine, StoreLocation.isNamed(arguments),
-      service.store.isMissing
-    else { return finding }
-    return StoreFinding("file", .wrong, finding.message, remedy: "correct the name, or fetch something first")
-  }
-
   /// Libraries linked statically, which only a new build can update.
   private var linked: [StoreFinding] {
     ProcessStart.linkedLibraries.map { [StoreFinding("linked in", .fine, $0)] } ?? []
   }
 
+  /// The certificate authorities, as far as they are known.
+  private var authorities: [StoreFinding] {
+    var options = ConnectionOptions()
+    TrustVariables.apply(to: &options, Environment.value)
+    return SystemTransport.authorities(options).map { [$0] } ?? []
+  }
+
   /// The transport, or the finding that there is none.
   private var transport: StoreFinding {
     do throws(DataServiceError) {
-      return StoreFinding("transport", .fine, try TransportVersion.text())
+      return StoreFinding("transport", .fine, try SystemTransport.version())
     } catch {
       return StoreFinding(
         "transport", .wrong, "\(error.message): only what is stored can be delivered", remedy: error.remedy)

@@ -144,7 +144,7 @@ struct Completer {
           Candidate(text: "tier", help: "sharing responses through Redis"),
           Candidate(text: "manual", help: "the manual page"),
         ]).filter { $0.text.hasPrefix(prefix) }
-    case .serve, .list, .signOut, .stats, .limits, .doctor, .export, .import: return []
+    case .serve, .list, .signOut, .stats, .report, .limits, .doctor, .export, .import: return []
     }
   }
 

@@ -18,11 +18,11 @@ enum HelpText {
     in a script: cachefetch --one URL; 0 fresh, 3 stored, 4 or 22 nothing
 
     verbs:
-      get, preload, watch, diff          fetch: one, many, again and again, compare
-      list, show, explain, stats         look at what is stored
-      rm, unmark, sign-out, limits       remove some of it, or limit it
-      export, import, doctor             copy the store, check it
-      serve, completions, help           keep connections; for shells; this
+      get, preload, watch, diff           fetch: one, many, again and again, compare
+      list, show, explain, stats, report  look at what is stored
+      rm, unmark, sign-out, limits        remove some of it, or limit it
+      export, import, doctor              copy the store, check it
+      serve, completions, help            keep connections; for shells; this
 
     store: \(store)
            ($CACHEFETCH_STORE or --store PATH names another)
@@ -184,6 +184,7 @@ extension Verb {
     case .unmark: [.heading("what unmark changes"), .paragraph(Self.choosing)]
     case .signOut: [.heading("what sign-out asks"), .paragraph(Self.asking)]
     case .limits: Self.limitsNotes
+    case .report: Self.reportNotes
     default: []
     }
   }
@@ -231,6 +232,17 @@ extension Verb {
       "Without options the limits are shown, with what is used of them. A limit that is set is kept in the store and "
         + "holds for every program that uses it; what is over it is removed at once, least recently used first. Pinned "
         + "entries stay."),
+  ]
+
+  private static let reportNotes: [Note] = [
+    .heading("what report writes"),
+    .paragraph(
+      "One HTML file that loads nothing: the entries that are selected, each with its headers, what explain says of it, "
+        + "and its body; and plots of what stats counts, for their accounts and hosts. Secrets are left out, as in list."
+    ),
+    .paragraph(
+      "Of bodies it holds text and images up to 64 KiB each and 16 MiB in all, those used last; without --bodies none that "
+        + "belongs to an account. Of more than 50,000 entries it holds those used last."),
   ]
 
   private static let preloadNotes: [Note] = [

@@ -38,7 +38,7 @@ extension ExitStatus {
     (.inputOutput, .serve, "another process serves the store, or it could not be used"),
     (.inputOutput, .diff, "the store could not be used the first time, or an output could not be written"),
     (
-      .inputOutput, [.preload, .doctor, .export, .import],
+      .inputOutput, [.preload, .stats, .doctor, .export, .import],
       "the store could not be used, or an output could not be written"
     ),
     (

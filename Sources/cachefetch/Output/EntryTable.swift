@@ -100,7 +100,7 @@ struct EntryTable {
   }
 
   /// `fresh pinned`. Without a lifetime of its server's an entry is neither called fresh nor stale.
-  private func state(of entry: StoredEntry, status: Int? = nil) -> String {
+  func state(of entry: StoredEntry, status: Int? = nil) -> String {
     let row = entry.response
     var words = Freshness.isStale(stored: row, now: now) ? Words.stale(row.fields) : ["fresh"]
     if !entry.isSound { words = ["damaged"] }
@@ -112,7 +112,7 @@ struct EntryTable {
   }
 
   /// The options that are part of the key, and the headers that `Vary` names: `-k (accept-language: de)`.
-  private func options(_ entry: StoredEntry) -> [String] {
+  func options(_ entry: StoredEntry) -> [String] {
     let extra = KeyExtra(entry.key.extra).text
     let variant = entry.response.variant.split(separator: "\n").joined(separator: ", ")
     return (extra.isEmpty ? [] : [extra]) + (variant.isEmpty ? [] : ["(\(variant))"])

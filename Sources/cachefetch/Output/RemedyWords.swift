@@ -22,6 +22,7 @@ extension Remedy {
       "unmark or remove a pinned entry that “cachefetch list\(store)” shows, or raise the limit with \(limits)"
     case .removeThem: "“cachefetch rm\(store) \(selection)” removes all that is stored for it"
     case .largerStore: "raise the limit with \(limits)"
+    case .smallerStore: "lower the limit with \(limits)"
     case .longerDeadline: "allow more time with --deadline"
     case .endPause:
       "what is stored is unaffected; try again then, or run “cachefetch rm --pause\(store) \(selection)”"
@@ -39,7 +40,7 @@ extension Remedy {
 }
 
 extension Remedy {
-  /// The command that raises the limit.
+  /// The command that sets the limit.
   private var limits: String {
     let option =
       switch detail {

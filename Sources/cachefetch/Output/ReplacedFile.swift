@@ -10,14 +10,17 @@ struct ReplacedFile {
   let path: String
   /// Writes to what is no regular file; `nil` for a file.
   private let direct: DirectOutput?
+  /// The permissions that new content gets, whatever the file had; `nil` for those of a file that is replaced.
+  private let mode: mode_t?
   /// Whether it is not a file to replace but a pipe, a device or an open descriptor, which bytes are written to
   /// directly.
   var isDirect: Bool { direct != nil }
 
   /// Prepares for a path; nothing is written yet.
   /// - Throws: An error with the exit status of an output error, if nothing can be written there.
-  init(_ path: String) throws(UsageError) {
+  init(_ path: String, mode: mode_t? = nil) throws(UsageError) {
     name = path
+    self.mode = mode
     if let output = try OutputDescriptor.named(by: path) {
       self.path = path
       direct = DirectOutput(output)
@@ -62,10 +65,18 @@ struct ReplacedFile {
     return count
   }
 
+  /// Writes bytes and, when all are written, replaces the file.
+  func replace(with bytes: [UInt8]) throws(OutputError) {
+    let replacement = try Replacement(self)
+    try replacement.write(Data(bytes))
+    try replacement.commit()
+  }
+
   /// The permissions of the existing file if this user owns it. Those of another user's file are not kept, and a
   /// set-user-ID bit never is.
-  fileprivate var keptMode: mode_t? {
+  fileprivate var newMode: mode_t? {
     var status = stat()
+    if let mode { return mode }
     guard !isDirect, stat(path, &status) == 0, status.st_uid == geteuid() else { return nil }
     return status.st_mode & 0o777
   }
@@ -98,7 +109,7 @@ struct ReplacedFile {
       temporary = Paths.part(of: file.path)
       if let direct = file.direct {
         output = try direct.output(to: file.path)
-      } else if isReplacing, let content = OldContent(file.path) {
+      } else if isReplacing, file.mode == nil, let content = OldContent(file.path) {
         old = content
       } else {
         try begin()
@@ -108,7 +119,7 @@ struct ReplacedFile {
     deinit { abandon() }
 
     private func begin() throws(OutputError) {
-      let mode = file.keptMode
+      let mode = file.newMode
       let opened = open(
         temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode ?? 0o666)
       guard opened >= 0 else { throw .failed(errno, path: file.path) }

@@ -22,8 +22,10 @@ enum Sandbox {
   /// - Parameters:
   ///   - allowed: Returns every path that a load needs; called on the network's thread.
   ///   - holdsMainThread: Whether the rules bind the main thread too.
+  ///   - forbidden: Called where a filter of system calls kills who uses Landlock, so that there are no rules.
   static func preparation(
-    holdsMainThread: Bool, allowing allowed: @escaping @Sendable () -> [Rule]
+    holdsMainThread: Bool, allowing allowed: @escaping @Sendable () -> [Rule],
+    ifForbidden forbidden: @escaping @Sendable () -> Void
   ) -> @Sendable () -> Void {
     {
       guard rules.load(ordering: .acquiring) < 0 else {
@@ -31,6 +33,7 @@ enum Sandbox {
         return
       }
       let made = cprocess_confinement_begin()
+      if made == -2 { forbidden() }
       guard made >= 0 else { return }
       for rule in allowed() { allow(rule, in: made) }
       guard cprocess_confinement_enforce(made) else { return }

@@ -83,18 +83,24 @@ struct JSONWriter {
   /// Adds a string with its quotation marks (RFC 8259 section 7).
   static func append(_ text: String, to bytes: inout [UInt8]) {
     bytes.append(0x22)
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": bytes += [0x5C, 0x22]
-      case "\\": bytes += [0x5C, 0x5C]
-      case "\n": bytes += [0x5C, 0x6E]
-      case "\r": bytes += [0x5C, 0x72]
-      case "\t": bytes += [0x5C, 0x74]
-      default:
-        appendHarmless(scalar, to: &bytes)
-      }
+    // Most text needs no escapes, and is copied as a whole.
+    if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 && $0 != 0x22 && $0 != 0x5C }) {
+      bytes += text.utf8
+    } else {
+      for scalar in text.unicodeScalars { append(scalar, to: &bytes) }
     }
     bytes.append(0x22)
+  }
+
+  private static func append(_ scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
+    switch scalar {
+    case "\"": bytes += [0x5C, 0x22]
+    case "\\": bytes += [0x5C, 0x5C]
+    case "\n": bytes += [0x5C, 0x6E]
+    case "\r": bytes += [0x5C, 0x72]
+    case "\t": bytes += [0x5C, 0x74]
+    default: appendHarmless(scalar, to: &bytes)
+    }
   }
 
   /// Foreign JSON, given on one line, with the characters escaped that a terminal interprets.
@@ -106,7 +112,7 @@ struct JSONWriter {
 
   private static func appendHarmless(_ scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
     guard TerminalText.isUnsafe(scalar) else {
-      bytes += String(scalar).utf8
+      if scalar.isASCII { bytes.append(UInt8(scalar.value)) } else { bytes += String(scalar).utf8 }
       return
     }
     let digits = String(scalar.value, radix: 16)

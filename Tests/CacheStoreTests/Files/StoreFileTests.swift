@@ -42,7 +42,7 @@ import TestTurns
     let fixture = try StoreFixture()
     _ = try await fixture.store.accountID(named: "")
     #expect(try fixture.number("PRAGMA auto_vacuum") == 2)
-    #expect(try fixture.number("PRAGMA user_version") == 3)
+    #expect(try fixture.number("PRAGMA user_version") == 4)
     #expect(try fixture.number("PRAGMA application_id") == 0x4346_4348)
     #expect(try fixture.sql("PRAGMA journal_mode") == [["wal"]])
     #expect(try fixture.sql("PRAGMA integrity_check") == [["ok"]])
@@ -73,8 +73,8 @@ import TestTurns
     #expect(await reason(other) == .foreignFile)
     let newer = folder.file("newer.sqlite")
     try RawDatabase(newer, create: true).execute(
-      "CREATE TABLE x (y); PRAGMA application_id = 0x43464348; PRAGMA user_version = 4")
-    #expect(await reason(newer) == .newerSchema(found: 4))
+      "CREATE TABLE x (y); PRAGMA application_id = 0x43464348; PRAGMA user_version = 5")
+    #expect(await reason(newer) == .newerSchema(found: 5))
     #expect(try folder.names() == ["newer.sqlite", "other.sqlite", "t"], "nothing was put beside them")
     for path in [text, other, newer] {
       let store = ResponseStore(configuration: .unhurried(path: path))
@@ -87,7 +87,7 @@ import TestTurns
   @Test(
     "beside another program's database in WAL mode nothing appears",
     arguments: [
-      "CREATE TABLE x (y)", "CREATE TABLE x (y); PRAGMA application_id = 7", "PRAGMA user_version = 3",
+      "CREATE TABLE x (y)", "CREATE TABLE x (y); PRAGMA application_id = 7", "PRAGMA user_version = 4",
     ])
   func foreignLog(sql: String) async throws {
     let folder = try TemporaryFolder()

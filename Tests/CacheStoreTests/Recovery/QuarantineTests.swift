@@ -217,6 +217,6 @@ import Testing
     let expected = StoreEvent.quarantined(path: fixture.path, keptAs: name, carriedOver: 0, lost: 0)
     #expect(events.withLock { $0 } == [expected])
     #expect(fixture.files.contains("store.sqlite.damaged-19700101T001640Z"))
-    #expect(try fixture.number("PRAGMA user_version") == 3, "the new file is a store")
+    #expect(try fixture.number("PRAGMA user_version") == 4, "the new file is a store")
   }
 }

@@ -171,7 +171,9 @@ import TestTurns
     #expect(try await fixture.store.lookup(.page).rows.count == (isRead ? 1 : 0))
   }
 
-  @Test(arguments: [(2, "earlier"), (4, "newer"), (9_999, "newer"), (10_000, "damaged"), (-1, "damaged")])
+  @Test(arguments: [
+    (2, "earlier"), (3, "earlier"), (5, "newer"), (9_999, "newer"), (10_000, "damaged"), (-1, "damaged"),
+  ])
   func `a version that some release may have is earlier or newer, any other is damage`(
     version: Int, isTakenFor: String
   )

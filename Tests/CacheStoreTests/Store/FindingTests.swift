@@ -31,7 +31,7 @@ import TestTurns
     #expect([803, 10_000, 20_103].map(ResponseStore.dotted) == ["0.8.3", "1.0.0", "2.1.3"])
     #expect(
       await fixture.store.findings().contains {
-        $0.subject == "schema" && $0.message.hasPrefix("schema 3,")
+        $0.subject == "schema" && $0.message.hasPrefix("schema 4,")
           && $0.message.hasSuffix("; written through a write-ahead log")
       })
     #expect(await message(fixture.store, "file") == fixture.path)

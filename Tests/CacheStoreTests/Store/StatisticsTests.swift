@@ -23,6 +23,24 @@ import Testing
     #expect(try await store.statistics().parts.map(\.deliveries) == [twice])
   }
 
+  @Test func `failures are counted by kind, whichever way they come into the tables, and evictions`()
+    async throws
+  {
+    let fixture = try StoreFixture { $0.maximumRows = 2 }
+    let store = fixture.store
+    for number in 0..<5 {
+      _ = try await store.put("x", for: RequestKey(target: "https://example.org/\(number)"))
+    }
+    store.count(failure: "timeout")
+    store.count(failure: "tls")
+    #expect(store.leaveUsage())
+    store.count(failure: "timeout")
+    let statistics = try await store.statistics()
+    #expect(statistics.failures.map(\.kind) == ["timeout", "tls"].sorted())
+    #expect(statistics.failures.map(\.count) == [2, 1] && statistics.evictedRows == 3, "\(statistics)")
+    #expect(try await fixture.another().statistics().failures.map(\.count) == [2, 1])
+  }
+
   @Test func `the use of a store is told by rows, pins, bytes and the oldest instant`() async throws {
     let fixture = try StoreFixture()
     let store = fixture.store

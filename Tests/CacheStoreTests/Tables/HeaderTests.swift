@@ -23,7 +23,7 @@ import TestTurns
         while !isOver.withLock({ $0 }) {
           try making.execute("BEGIN IMMEDIATE; PRAGMA user_version = 0; PRAGMA application_id = 0; COMMIT")
           try making.execute(
-            "BEGIN IMMEDIATE; PRAGMA user_version = 3; PRAGMA application_id = 0x43464348; COMMIT")
+            "BEGIN IMMEDIATE; PRAGMA user_version = 4; PRAGMA application_id = 0x43464348; COMMIT")
           rounds.withLock { $0 += 1 }
         }
       } catch { failure.withLock { $0 = error } }

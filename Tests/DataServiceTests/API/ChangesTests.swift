@@ -45,7 +45,7 @@ import Testing
   }
 
   // The portable build has nothing on Linux that tells: there an observer asks again and again.
-  #if !PORTABLE || canImport(Darwin)
+  #if !PORTABLE
     @Test func `while nothing happens, an observer waits for nothing but to be told`() async throws {
       let clock = VirtualClock()
       let store = try TemporaryStore()

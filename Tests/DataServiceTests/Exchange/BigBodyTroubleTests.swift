@@ -53,49 +53,46 @@ import TestTurns
     await fixture.service.close()
   }
 
-  #if os(Linux)
-    /// On a disk of its own, in a mount namespace that ends with the child.
-    @Test(
-      "a download that fills the disk gives it back at once; what is stored can be removed without any room",
-      arguments: [(disk: 24, body: 30), (6, 8)])
-    func fullDisk(disk: Int, body: Int) async throws {
-      let lines = try await driveOnDisk(of: disk, body: body)
-      #expect(
-        lines == [
-          "first 98 kept", "big \(body << 20) full", "files short", "small 98 kept", "small 98 kept",
-          "small 98 kept", "full 98 full", "removed 4", "left 0", "again 98 kept", "ok",
-        ])
-    }
+  /// On a disk of its own, in a mount namespace that ends with the child.
+  @Test(
+    "a download that fills the disk gives it back at once; what is stored can be removed without any room",
+    arguments: [(disk: 24, body: 30), (6, 8)])
+  func fullDisk(disk: Int, body: Int) async throws {
+    let lines = try await driveOnDisk(of: disk, body: body)
+    #expect(
+      lines == [
+        "first 98 kept", "big \(body << 20) full", "files short", "small 98 kept", "small 98 kept",
+        "small 98 kept", "full 98 full", "removed 4", "left 0", "again 98 kept", "ok",
+      ])
+  }
 
-    @Test func `on a disk that is too small for a store nothing is kept, and nothing is stuck`() async throws
-    {
-      let lines = try await driveOnDisk(of: 2, body: 3)
-      #expect(
-        lines == [
-          "first 98 full", "big \(3 << 20) full", "files short", "small 98 full", "small 98 full",
-          "small 98 full", "full 98 full", "cannot remove", "again 98 full", "ok",
-        ])
-    }
+  @Test func `on a disk that is too small for a store nothing is kept, and nothing is stuck`() async throws {
+    let lines = try await driveOnDisk(of: 2, body: 3)
+    #expect(
+      lines == [
+        "first 98 full", "big \(3 << 20) full", "files short", "small 98 full", "small 98 full",
+        "small 98 full", "full 98 full", "cannot remove", "again 98 full", "ok",
+      ])
+  }
 
-    private func driveOnDisk(of megabytes: Int, body: Int) async throws -> [String] {
-      let big = [UInt8](repeating: 7, count: body << 20)
-      let small = [UInt8](repeating: 8, count: 98)
-      let origin = try FixtureServer { request, connection in
-        try connection.send(.ok(request.path == "/big" ? big : small, ["ETag": "\"1\""]))
-      }
-      let folder = try TemporaryFolder()
-      let script =
-        "mount -t tmpfs -o size=\(megabytes)m none \"$1\" && exec \"$0\" disk \"$1/store.sqlite\" \"$2\""
-      let finished = try await ChildProcess.run(
-        "/usr/bin/unshare",
-        [
-          "--user", "--map-root-user", "--mount", "sh", "-c", script, try BuiltProduct.path("StoreDriver"),
-          folder.path, origin.url,
-        ])
-      #expect(finished.errorText.isEmpty)
-      return finished.outputText.split(separator: "\n").map(String.init)
+  private func driveOnDisk(of megabytes: Int, body: Int) async throws -> [String] {
+    let big = [UInt8](repeating: 7, count: body << 20)
+    let small = [UInt8](repeating: 8, count: 98)
+    let origin = try FixtureServer { request, connection in
+      try connection.send(.ok(request.path == "/big" ? big : small, ["ETag": "\"1\""]))
     }
-  #endif
+    let folder = try TemporaryFolder()
+    let script =
+      "mount -t tmpfs -o size=\(megabytes)m none \"$1\" && exec \"$0\" disk \"$1/store.sqlite\" \"$2\""
+    let finished = try await ChildProcess.run(
+      "/usr/bin/unshare",
+      [
+        "--user", "--map-root-user", "--mount", "sh", "-c", script, try BuiltProduct.path("StoreDriver"),
+        folder.path, origin.url,
+      ])
+    #expect(finished.errorText.isEmpty)
+    return finished.outputText.split(separator: "\n").map(String.init)
+  }
 
   @Test("a sign-out under the reader of a stored body ends its stream", arguments: [false, true])
   func signedOut(byAnother: Bool) async throws {

@@ -55,13 +55,8 @@ final class SlowReader: Sendable {
 
   /// Sends a short text.
   func answer(_ text: String) {
-    #if canImport(Darwin)
-      let flags: Int32 = 0
-    #else
-      let flags = Int32(MSG_NOSIGNAL)
-    #endif
     let client = client.withLock { $0 }
-    _ = text.withCString { send(client, $0, text.utf8.count, flags) }
+    _ = text.withCString { sendQuietly(client, $0, text.utf8.count) }
   }
 
   private func take(_ count: Int) -> [UInt8] {

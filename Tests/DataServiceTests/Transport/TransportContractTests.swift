@@ -10,7 +10,7 @@ import URLSessionTransport
 
 /// The transports that have to keep the contract, by name.
 enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
-  #if os(Linux) && !PORTABLE
+  #if !PORTABLE
     case curl
   #endif
   case urlSession
@@ -19,7 +19,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
 
   func make() -> any Transport {
     switch self {
-    #if os(Linux) && !PORTABLE
+    #if !PORTABLE
       case .curl: CurlTransport()
     #endif
     case .urlSession: SessionTransport()
@@ -29,7 +29,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
   /// One that counts its limits by a clock of the test's.
   func make(by clock: VirtualClock) -> any Transport {
     switch self {
-    #if os(Linux) && !PORTABLE
+    #if !PORTABLE
       case .curl: CurlTransport(thread: NetworkThread(), timekeeper: clock)
     #endif
     case .urlSession: SessionTransport(timekeeper: clock)
@@ -37,7 +37,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
   }
 
   /// What URLSession on Linux does otherwise (swift-corelibs-foundation of Swift 6.3); docs/network.md names
-  /// each. Each excuses it from one test, or from a line of one; on Apple's systems there are none.
+  /// each. Each excuses it from one test, or from a line of one.
   enum LinuxFault {
     /// A body is received as fast as it comes, whoever reads: 230 MB of memory for one of 100 MB.
     case noBackPressure
@@ -50,11 +50,7 @@ enum TransportUnderTest: String, CaseIterable, CustomTestStringConvertible {
   }
 
   static func all(but fault: LinuxFault) -> [TransportUnderTest] {
-    #if canImport(Darwin)
-      allCases
-    #else
-      allCases.filter { $0 != .urlSession }
-    #endif
+    allCases.filter { $0 != .urlSession }
   }
 }
 

@@ -44,20 +44,4 @@ import TestTurns
         "http", "again(ifOlderThan: nil)", "again(ifOlderThan: 9.0 seconds)",
       ])
   }
-
-  /// Types such as other modules have; within it, as beside such a module, the plain names are theirs.
-  private enum Program {
-    struct HTTPFields {}
-    struct FetchPolicy {}
-    struct DataServiceError {}
-    static let names: [(Any.Type, Any.Type)] = [
-      (HTTPFields.self, DataService.HTTPFields.self), (FetchPolicy.self, DataService.FetchPolicy.self),
-      (DataServiceError.self, DataService.DataServiceError.self),
-    ]
-  }
-
-  @Test func `types whose names a program has too can be named by the class`() {
-    for (own, ours) in Program.names { #expect(ObjectIdentifier(own) != ObjectIdentifier(ours)) }
-    #expect(DataService.FetchPolicy.storedOnly == FetchPolicy.storedOnly)
-  }
 }

@@ -94,6 +94,32 @@ import Testing
     #expect(hints.allSatisfy { $0.contains(answer.advice ?? "") }, "\(hints)")
   }
 
+  @Test(arguments: ["OOM command not allowed", "READONLY You can't write against a read only replica."])
+  func `that a server is full or read only, one process of all on a store says, once a minute`(text: String)
+    async throws
+  {
+    let server = try ScriptedRedis.answering { command, _ in
+      command.first == "EVALSHA" ? "-\(text)\r\n" : ScriptedRedis.plain(command)
+    }
+    let fleet = try ScriptedFleet(server)
+    let (store, clock) = (try TemporaryStore(), VirtualClock())
+    func hints(_ store: TemporaryStore) async throws -> [String?] {
+      let process = try TieredService(fleet.url(), store: store, clock: clock) { _, number in
+        .answer("\(number)")
+      }
+      _ = await process.outline()
+      return process.fixture.warnings.map(\.hint)
+    }
+    let remedy = try #require(TierServer.remedy(for: text))
+    #expect(try await hints(store) == [remedy])
+    for _ in 0..<2 { #expect(try await hints(store) == []) }
+    #expect(try await hints(TemporaryStore()) == [remedy], "another store has its own minute")
+    clock.advance(by: .seconds(59))
+    #expect(try await hints(store) == [])
+    clock.advance(by: .seconds(1))
+    #expect(try await hints(store) == [remedy])
+  }
+
   @Test
   func `a real server that becomes a replica is asked and takes nothing, until it is the primary again`()
     async throws

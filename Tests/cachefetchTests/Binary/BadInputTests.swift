@@ -137,7 +137,7 @@ import TestTurns
     default:
       // A header that says it is ours, and behind it another's table, or nothing that could be read.
       try RawDatabase(path, create: true).execute(
-        "CREATE TABLE t (x); PRAGMA application_id = 1128678216; PRAGMA user_version = 3")
+        "CREATE TABLE t (x); PRAGMA application_id = 1128678216; PRAGMA user_version = 4")
       if kind == "damaged" { try RawDatabase(path).execute("DROP TABLE t") }
     }
     let offline = ["--store", "bad", "--offline", "http://127.0.0.1:1/"]
@@ -155,7 +155,7 @@ import TestTurns
   @Test func `a command that may write repairs a damaged store, says so, and goes on`() async throws {
     let shell = try Shell()
     let bad = try RawDatabase(shell.file("bad"), create: true)
-    try bad.execute("CREATE TABLE t (x); PRAGMA application_id = 1128678216; PRAGMA user_version = 3")
+    try bad.execute("CREATE TABLE t (x); PRAGMA application_id = 1128678216; PRAGMA user_version = 4")
     try bad.execute("DROP TABLE t")
     let words = ["rm", "--store", "bad", "http://127.0.0.1:1/"]
     let first = try await shell.run(words)

@@ -54,29 +54,27 @@ import TestTurns
     #expect(try await shell.run("list").lines.count == 1)
   }
 
-  #if os(Linux)
-    @Test func `what a process in another time namespace stored can be replaced and removed`() async throws {
-      let shell = try Shell()
-      let origin = try ChangingOrigin()
-      func ahead() async throws {
-        let words = ["--user", "--map-root-user", "--time", "--boottime", "7200", "--fork"]
-        let run = try await ChildProcess.run(
-          "/usr/bin/unshare", words + [try BuiltProduct.cachefetch(), "-q", "--print", "none", origin.url],
-          environment: shell.environment)
-        #expect(run.status == 0, "\(run.errorText)")
-      }
-      try await ahead()
-      origin.answer(.ok("two", ["ETag": "\"2\""]))
-      let replaced = try await shell.run("--json", "--print", "fresh", origin.url)
-      #expect(replaced.outputText.contains("\"kept\":true"), "\(replaced.outputText)")
-      #expect(try await shell.run("--offline", origin.url).outputText == "two")
-      for words in [["rm", origin.url], ["rm", "--older-than", "0s"]] {
-        try await ahead()
-        #expect(try await shell.run(words).errorText == "removed 1 entry\n", "\(words)")
-        #expect(try await shell.listed() == [], "\(words)")
-      }
+  @Test func `what a process in another time namespace stored can be replaced and removed`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    func ahead() async throws {
+      let words = ["--user", "--map-root-user", "--time", "--boottime", "7200", "--fork"]
+      let run = try await ChildProcess.run(
+        "/usr/bin/unshare", words + [try BuiltProduct.cachefetch(), "-q", "--print", "none", origin.url],
+        environment: shell.environment)
+      #expect(run.status == 0, "\(run.errorText)")
     }
-  #endif
+    try await ahead()
+    origin.answer(.ok("two", ["ETag": "\"2\""]))
+    let replaced = try await shell.run("--json", "--print", "fresh", origin.url)
+    #expect(replaced.outputText.contains("\"kept\":true"), "\(replaced.outputText)")
+    #expect(try await shell.run("--offline", origin.url).outputText == "two")
+    for words in [["rm", origin.url], ["rm", "--older-than", "0s"]] {
+      try await ahead()
+      #expect(try await shell.run(words).errorText == "removed 1 entry\n", "\(words)")
+      #expect(try await shell.listed() == [], "\(words)")
+    }
+  }
 
   @Test func `rm removes what it is told, and asks somebody where more than one row goes`() async throws {
     let (shell, origin) = try await Shell.filled()

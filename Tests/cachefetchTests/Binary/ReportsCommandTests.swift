@@ -28,6 +28,43 @@ import TestTurns
     #expect(try await shell.run("stats", "--json", "--account", "nobody").output.isEmpty)
   }
 
+  @Test func `stats --prometheus is what a parser of the exposition format reads`() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    for words in [["--key", "a\"b\\c"], [], [], ["--offline"]] {
+      _ = try await shell.run(words + [origin.url])
+    }
+    origin.server.stop()
+    #expect(try await shell.run("--retry", "0", origin.url).status == 3)
+    let text = try await shell.run("stats", "--prometheus")
+    let reader = """
+      import sys
+      from prometheus_client.parser import text_string_to_metric_families as families
+      for family in families(sys.stdin.read()):
+          assert family.documentation and family.type in ("counter", "gauge"), family
+          for sample in family.samples:
+              labels = dict(sample.labels)
+              if labels.get("host", "").startswith("127."): labels["host"] = "H"
+              print(sample.name, sorted(labels.items()), sample.value if "bytes" not in sample.name else "-")
+      """
+    let run = try await ChildProcess.run("/usr/bin/python3", ["-c", reader], input: text.output)
+    #expect(run.status == 0, "\(run.errorText) \(text.outputText)")
+    let none = "('account', '')"
+    for line in [
+      "cachefetch_entries [\(none), ('host', 'H')] 1.0",
+      "cachefetch_deliveries_total [\(none), ('host', 'H'), ('kind', 'stored')] 3.0",
+      "cachefetch_deliveries_total [\(none), ('host', 'H'), ('kind', 'failed')] 1.0",
+      "cachefetch_failures_total [('kind', 'refused')] 1.0", "cachefetch_evictions_total [] 0.0",
+      "cachefetch_file_bytes [] -", "cachefetch_log_bytes [] -", "cachefetch_limit_bytes [] -",
+    ] {
+      #expect(run.outputText.contains(line), "\(line) is not in \(run.outputText)")
+    }
+    #expect(run.outputText.contains(#"('host', 'key:a"b\\c')"#), "\(run.outputText)")
+    #expect(run.outputText.contains("cachefetch_last_success_timestamp_seconds [\(none), ('host', 'H')] 1"))
+    #expect(!run.outputText.contains("tier"))
+    #expect(try await shell.run("stats", "--prometheus", "--json").status == 64)
+  }
+
   @Test func `what has a key of its own is counted under it, and its counts go with it`() async throws {
     let shell = try Shell()
     let origin = try ChangingOrigin()
@@ -72,10 +109,12 @@ import TestTurns
     #expect(run.status == 0 && !run.outputText.contains("geheim"), "\(run.outputText)")
     let found = try run.lines.map { try JSONDecoder().decode(Finding.self, from: Data($0.utf8)) }
     for (subject, message) in [
-      ("transport", "libcurl "), ("libraries", "SQLite "), ("file", shell.store.path), ("mode", "only you"),
-      ("integrity", "the database structure is intact"), ("schema", "schema 3,"),
+      ("transport", "libcurl "), ("libraries", "SQLite "), ("file", shell.store.path),
+      ("mode", "only its owner"),
+      ("integrity", "the database structure is intact"), ("schema", "schema 4,"),
       ("checksums", "every stored byte"),
-      ("log", "write-ahead log has "), ("digest-key", ".key"), ("proxy", "proxy.example:3128"),
+      ("log", "write-ahead log has "), ("clock", "no answer contradicts it"), ("authorities", "/"),
+      ("digest-key", ".key"), ("proxy", "proxy.example:3128"),
     ] {
       #expect(
         found.contains { $0.subject == subject && $0.message.contains(message) && $0.severity == "fine" },
@@ -84,6 +123,79 @@ import TestTurns
     shell.environment["all_proxy"] = "gopher://old.example"
     let ill = try await shell.run("doctor")
     #expect(ill.status == 1 && ill.outputText.contains("gopher://old.example"))
+  }
+
+  @Test func `doctor sees authorities that are missing, a wrong clock and a limit larger than the disk`()
+    async throws
+  {
+    var shell = try Shell()
+    let origin = try ChangingOrigin(.ok("x", ["Date": "Mon, 01 Jan 2024 00:00:00 GMT"]))
+    _ = try await shell.run(origin.url)
+    _ = try await shell.run("limits", "--bytes", "8000000000G")
+    shell.environment["SSL_CERT_FILE"] = shell.file("none.pem")
+    let run = try await shell.run("doctor")
+    #expect(run.status == 1, "\(run.outputText)")
+    for line in [
+      "wrong  clock: by the Date of the last answers it was over ",
+      "wrong  authorities: the certificate authorities that the environment names cannot be read: ",
+      "fine   limit: the store may take ", "lower the limit with “cachefetch limits --bytes ",
+    ] {
+      #expect(run.outputText.contains(line), "\(line) in \(run.outputText)")
+    }
+    // The other way round: what was received is still to come.
+    origin.answer(.ok("y"))
+    shell.environment["SSL_CERT_FILE"] = .some(nil)
+    _ = try await shell.run("limits", "--bytes", "1M")
+    _ = try await shell.run("--policy", "fresh-only", origin.url)
+    let well = try await shell.run("doctor")
+    #expect(well.status == 0 && !well.outputText.contains("limit: "), "\(well.outputText)")
+  }
+
+  @Test(
+    "the administrator looks at another user's store without a trace, and loads refuse it",
+    .enabled(if: geteuid() == 0, "only the administrator may look at another user's store"))
+  func foreign() async throws {
+    let shell = try Shell()
+    let origin = try ChangingOrigin()
+    _ = try await shell.run("-u", "a:b", origin.url)
+    _ = try await shell.run(origin.url)
+    let folder = shell.store.folder
+    func state() throws -> [String: [UInt8]] {
+      try Dictionary(uniqueKeysWithValues: folder.names().map { ($0, try folder.bytes(of: $0)) })
+    }
+    for name in try folder.names() { #expect(chown(folder.file(name), 65_534, 65_534) == 0) }
+    #expect(chown(folder.path, 65_534, 65_534) == 0)
+    // With what a process leaves of its files, while one uses it, and after the last one has removed the log.
+    for leftOut in ["nothing", "-shm", "while in use", "-wal", ".lock"] {
+      let user = leftOut == "while in use" ? try RawDatabase(shell.store.path) : nil
+      #expect(try user?.rows("SELECT count(*) FROM last_request").first?.first?.integer ?? 2 == 2)
+      defer { withExtendedLifetime(user) {} }
+      unlink(shell.store.path + leftOut)
+      let before = try state()
+      for words in [["list"], ["stats"], ["show", origin.url], ["explain", origin.url], ["doctor"]] {
+        for named in [[], ["--store", shell.store.path]] {
+          let run = try await shell.run(words + named)
+          #expect(
+            run.status == 0 && run.errors.isEmpty,
+            "\(words) \(leftOut): \(run.outputText) \(run.errorText)")
+          let doctor = "\(shell.store.path) is the store of user 65534, and only looked at"
+          if words == ["doctor"] { #expect(run.outputText.contains(doctor), "\(run.outputText)") }
+          if words[0] == "show" { #expect(run.outputText == "one") }
+        }
+      }
+      #expect(try state() == before, "\(leftOut)")
+    }
+    for words in [
+      ["--offline", origin.url], ["limits"], ["rm", "--yes", origin.url], ["doctor", "--repair"],
+    ] {
+      let run = try await shell.run(words)
+      let said = run.errorText + run.outputText
+      #expect(
+        run.status != 0 && said.contains("belongs to another user, which is refused"),
+        "\(words): \(run.status) \(said)")
+    }
+    let load = try await shell.run(origin.url)
+    #expect(load.status == 0 && load.errorText.contains("belongs to another user"), "\(load.errorText)")
   }
 
   @Test func `doctor --repair mends what it found, says so, and is 0 from then on`() async throws {

@@ -78,7 +78,7 @@ import TestTurns
     let shell = try Shell()
     let origin = try ChangingOrigin()
     let verbs = [
-      ["list"], ["stats"], ["limits"], ["show", origin.url], ["rm", origin.url],
+      ["list"], ["limits"], ["show", origin.url], ["rm", origin.url],
       ["unmark", "--pin", origin.url], ["unmark", "--tag", "x"],
       ["sign-out", "--account", "x"], ["explain", origin.url], ["explain", "--json", origin.url],
     ]
@@ -90,8 +90,18 @@ import TestTurns
         #expect(run.errorText.contains("there is no store at \(name)"), "\(run.errorText)")
       }
     }
-    let doctor = try await shell.run("doctor", "--store", "typo.sqlite")
-    #expect(doctor.status == 1 && doctor.outputText.contains("there is no store at typo.sqlite"))
+    // On a new machine nothing is wrong yet.
+    for (extra, name) in [([], shell.store.path), (["--store", "typo.sqlite"], "typo.sqlite")] {
+      let doctor = try await shell.run(["doctor"] + extra)
+      #expect(
+        doctor.status == 0 && doctor.outputText.contains("fine   file: there is no store at \(name) yet\n"),
+        "\(doctor.outputText)")
+      let stats = try await shell.run(["stats"] + extra)
+      #expect(stats.status == 0 && stats.outputText.hasPrefix("entries  0, "), "\(stats.outputText)")
+      #expect(stats.errorText.contains("there is no store at \(name)"), "\(stats.errorText)")
+      let json = try await shell.run(["stats", "-q", "--json"] + extra)
+      #expect(json.status == 0 && json.errors.isEmpty)
+    }
     #expect(try shell.store.folder.names().isEmpty)
     // The default place may have none yet.
     var other = shell

@@ -7,7 +7,7 @@ import TestTurns
   @Test func `--version says what SQLite and libcurl are here and what they bring`() async throws {
     let run = try await ChildProcess.run(BuiltProduct.cachefetch(), ["--version"])
     #expect(run.status == 0 && [3, 4].contains(run.lines.count))
-    #expect(run.lines[0] == "cachefetch \(Release.version)")
+    #expect(run.lines[0] == "cachefetch \(Version.string)")
     #expect(run.lines[1].hasPrefix("SQLite 3.") && run.lines[2].hasPrefix("libcurl "))
   }
 

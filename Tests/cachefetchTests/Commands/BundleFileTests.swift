@@ -77,7 +77,7 @@ import TestTurns
     let shell = try Shell()
     let path = shell.file("other")
     try RawDatabase(path, create: true).execute(
-      "CREATE TABLE t (x); PRAGMA application_id = 1128678216; PRAGMA user_version = 3")
+      "CREATE TABLE t (x); PRAGMA application_id = 1128678216; PRAGMA user_version = 4")
     let bytes = try shell.store.folder.bytes(of: "other")
     let other = try await shell.run("import", "-", input: bytes)
     #expect(other.status == 65 && !other.errorText.contains("/bundle"), "\(other.errorText)")

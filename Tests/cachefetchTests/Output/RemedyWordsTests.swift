@@ -11,7 +11,7 @@ import Testing
     .ownFolder,
     .ownFile, .ownStore, .repair, .repairRemoves, .restoreKey, .checkStore,
     .removePinned(orAllow: .bytes(4 << 30)), .removePinned(orAllow: .rows(6)), .removeThem(of: "http://a/?b"),
-    .largerStore(10 << 20),
+    .largerStore(10 << 20), .smallerStore(1 << 20),
     .longerDeadline, .endPause(of: "a.example"),
     .longerConnectTimeout, .longerTimeout, .largerBody, .certificateAuthority, .asSent,
     .asStored, .clientCertificate,

@@ -85,6 +85,59 @@ import TestTurns
     }
   }
 
+  @Test(
+    "under a filter that kills who makes Landlock's calls, the command goes without them, and says so",
+    .enabled(if: access("/usr/bin/cc", X_OK) == 0, "there is no C compiler"))
+  func filtered() async throws {
+    var shell = try Shell()
+    let origin = try ChangingOrigin()
+    try shell.store.folder.write(
+      Array(
+        """
+        #include <linux/filter.h>
+        #include <linux/seccomp.h>
+        #include <sys/prctl.h>
+        __attribute__((constructor)) static void forbid(void) {
+          struct sock_filter steps[] = {
+              BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+              BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 447, 1, 0),
+              BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 444, 1, 0),
+              BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+              BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+          };
+          struct sock_fprog filter = {.len = 5, .filter = steps};
+          prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+        }
+        """.utf8), to: "filter.c")
+    let library = shell.file("filter.so")
+    let made = try await ChildProcess.run(
+      "/usr/bin/cc", ["-shared", "-fPIC", "-o", library, shell.file("filter.c")])
+    try #require(made.status == 0, "\(made.errorText)")
+    shell.environment["LD_PRELOAD"] = library
+    // A sanitizer's own library has to be the first.
+    shell.environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"
+    for (words, isSaid) in [
+      ([], true), (["-q"], false), (["--no-sandbox"], false), (["--offline"], false),
+    ] {
+      let run = try await shell.run(words + ["--one", origin.url])
+      #expect(run.status == 0 && run.outputText == "one", "\(words): \(run.status) \(run.errorText)")
+      let lines = run.errorText.split(separator: "\n")
+      #expect(lines.count == (isSaid ? 1 : 0), "\(words): \(run.errorText)")
+      for part in [
+        "landlock_restrict_self", "SystemCallFilter", "SystemCallErrorNumber=EPERM", "--no-sandbox",
+      ] {
+        #expect(lines.allSatisfy { $0.contains(part) }, "\(run.errorText)")
+      }
+    }
+    // Where nobody is told of a child's end, it is seen all the same.
+    let run = try await ChildProcess.run(
+      "/bin/sh",
+      ["-c", "trap '' CHLD; exec \"$0\" preload -q \"$@\"", try BuiltProduct.cachefetch(), origin.url],
+      environment: shell.environment)
+    #expect(run.status == 0, "\(run.status) \(run.errorText)")
+  }
+
   @Test func `store, output, authorities and temporary files may lie where they like`() async throws {
     var shell = try Shell()
     let folders = try (0..<3).map { _ in try TemporaryFolder() }

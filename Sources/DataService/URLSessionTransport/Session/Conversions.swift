@@ -1,11 +1,5 @@
 import CacheStore
-
-#if canImport(FoundationNetworking)
-  import Foundation
-  public import FoundationNetworking
-#else
-  public import Foundation
-#endif
+public import PlatformNetworking
 
 extension DataService.Request {
   /// The request that a `URLRequest` describes; `nil` where it has no URL.

@@ -1,12 +1,6 @@
 import CacheStore
 import Guards
-
-#if canImport(FoundationNetworking)
-  import Foundation
-  public import FoundationNetworking
-#else
-  public import Foundation
-#endif
+public import PlatformNetworking
 
 extension SessionTransport {
   /// Decides about a server's certificate, or presents a client's, as a session's delegate does.
@@ -43,15 +37,10 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
-    guard Self.connectionChallenges.contains(challenge.protectionSpace.authenticationMethod) else {
-      #if canImport(FoundationNetworking)
-        // swift-corelibs-foundation asks when the whole response is there, and does not complete the task after the
-        // default.
-        complete(task, nil)
-        return completionHandler(.cancelAuthenticationChallenge, nil)
-      #else
-        return completionHandler(.performDefaultHandling, nil)
-      #endif
+    guard connectionChallenges.contains(challenge.protectionSpace.authenticationMethod) else {
+      guard !challengesHaveDefaults else { return completionHandler(.performDefaultHandling, nil) }
+      complete(task, nil)
+      return completionHandler(.cancelAuthenticationChallenge, nil)
     }
     guard let onChallenge else { return completionHandler(.performDefaultHandling, nil) }
     Task {
@@ -59,18 +48,6 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
       completionHandler(disposition, credential)
     }
   }
-
-  /// The challenges that concern the connection, not the request: the credentials of a request are its own fields.
-  #if canImport(FoundationNetworking)
-    // Never made here, and their constants are unavailable; the names are for tests.
-    static var connectionChallenges: [String] {
-      ["NSURLAuthenticationMethodServerTrust", "NSURLAuthenticationMethodClientCertificate"]
-    }
-  #else
-    static var connectionChallenges: [String] {
-      [NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodClientCertificate]
-    }
-  #endif
 
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,

@@ -1,10 +1,6 @@
 import CacheStore
-import Foundation
 import Guards
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
+import PlatformNetworking
 
 /// One exchange over URLSession: filled by the delegate, read by the caller's task.
 final class SessionExchange: Sendable {
@@ -121,17 +117,7 @@ final class SessionExchange: Sendable {
   /// Ends the exchange for the caller.
   func cancel() {
     finish(
-      .failure(DataServiceError(.cancelled, "the exchange was cancelled")), stopsTransfer: Self.canStopFreely)
-  }
-
-  /// On Linux, cancelling a task that is about to complete hangs or crashes the process, so an abandoned task runs
-  /// on, unread.
-  private static var canStopFreely: Bool {
-    #if canImport(Darwin)
-      true
-    #else
-      false
-    #endif
+      .failure(DataServiceError(.cancelled, "the exchange was cancelled")), stopsTransfer: tasksCanBeStopped)
   }
 
   private func wait(forHead: Bool) async {
@@ -175,7 +161,7 @@ final class SessionExchange: Sendable {
     if let reason = refusal(of: head, bytes: bytes, count: count) {
       let error = DataServiceError(
         .protocol, "the headers of the response from \(host) are not acceptable: \(reason)")
-      finish(.failure(error), stopsTransfer: Self.canStopFreely)
+      finish(.failure(error), stopsTransfer: tasksCanBeStopped)
       return
     }
     guard head.status >= 200 else { return }
@@ -219,13 +205,10 @@ final class SessionExchange: Sendable {
         return (nil as Waiter?, state.received, state.enter(.receiving, at: now))
       }
       state.buffer.append(piece)
-      #if canImport(Darwin)
-        // On Linux a suspended task still receives data.
-        if state.buffer.count > Self.bufferLimit, !state.isSuspended {
-          state.isSuspended = true
-          state.task?.suspend()
-        }
-      #endif
+      if tasksCanBeStopped, state.buffer.count > Self.bufferLimit, !state.isSuspended {
+        state.isSuspended = true
+        state.task?.suspend()
+      }
       let needsTimer = state.enter(state.isSuspended ? .paused : .receiving, at: now)
       return (state.takeWaiter(), state.received, needsTimer)
     }

@@ -1,12 +1,6 @@
 import CacheStore
+public import PlatformNetworking
 import Synchronization
-
-#if canImport(FoundationNetworking)
-  import Foundation
-  public import FoundationNetworking
-#else
-  public import Foundation
-#endif
 
 /// Exchanges over URLSession: the platform's own network stack.
 ///
@@ -169,7 +163,7 @@ extension URLRequest {
       setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
     }
     if value(forHTTPHeaderField: "User-Agent") == nil {
-      setValue("cachefetch/\(Release.version)", forHTTPHeaderField: "User-Agent")
+      setValue("cachefetch/\(Version.string)", forHTTPHeaderField: "User-Agent")
     }
     if !request.connection.isCompressed, value(forHTTPHeaderField: "Accept-Encoding") == nil {
       setValue("identity", forHTTPHeaderField: "Accept-Encoding")

@@ -32,7 +32,7 @@ import TestTurns
   }
 
   @Test func `the version names what libcurl speaks TLS with and can decode`() throws {
-    let text = try TransportVersion.text()
+    let text = try SystemTransport.version()
     #expect(text.hasPrefix("libcurl ") && text.hasSuffix(")") && !text.hasSuffix("()"))
     #expect(text.contains(" (") && !text.contains("\0"))
   }

@@ -21,7 +21,7 @@ import TestTurns
     #expect(response.body.length == 5)
     #expect(try await response.body.text() == "hello")
     let sent = try #require(origin.requests().first)
-    #expect(sent["User-Agent"] == "cachefetch/\(Release.version)")
+    #expect(sent["User-Agent"] == "cachefetch/\(Version.string)")
     #expect(sent["Accept-Encoding"]?.contains("gzip") == true)
   }
 

@@ -1,15 +1,11 @@
 import CacheStore
 import DataServiceTesting
-import Foundation
+import PlatformNetworking
 import Testing
 import TestTurns
 
 @testable import DataService
 @testable import URLSessionTransport
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// What URLSession's delegate tells one exchange, without a session.
 @Suite("URLSession: one exchange", .inTurn) struct SessionExchangeTests {

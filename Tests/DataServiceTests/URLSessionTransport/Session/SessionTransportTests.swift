@@ -1,6 +1,6 @@
 import CacheStore
 import FixtureServer
-import Foundation
+import PlatformNetworking
 import Synchronization
 import TestSupport
 import Testing
@@ -8,10 +8,6 @@ import TestTurns
 
 @testable import DataService
 @testable import URLSessionTransport
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite("URLSession: what becomes of the caller's configuration", .inTurn) struct SessionTransportTests {
   @Test func `fields of the configuration are not sent, so that no credential is in no key`() async throws {
@@ -108,7 +104,7 @@ import TestTurns
     for fields in [[:], ["user-agent": "mine/1"]] as [HTTPFields] {
       _ = try await SessionTransport().response(to: origin.request("/a", fields: fields))
     }
-    #expect(origin.requests().map { $0["User-Agent"] } == ["cachefetch/\(Release.version)", "mine/1"])
+    #expect(origin.requests().map { $0["User-Agent"] } == ["cachefetch/\(Version.string)", "mine/1"])
   }
 
   @Test func `a URL of https is one that can be asked for`() async throws {
@@ -144,7 +140,7 @@ import TestTurns
         }
       }
     }
-    let ofConnection = SessionDelegate.connectionChallenges
+    let ofConnection = connectionChallenges
     let ofRequest = [NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest]
     for method in ofConnection {
       #expect(await answer(asking, method) == .cancelAuthenticationChallenge, "\(method)")

@@ -1,15 +1,11 @@
 import CacheStore
 import DataService
 import DataServiceTesting
-import Foundation
+import PlatformNetworking
 import TestSupport
 import Testing
 import TestTurns
 import URLSessionTransport
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite("URLSession: conversions", .inTurn) struct URLSessionConversionTests {
   @Test func `a URLRequest becomes a request and back`() throws {

@@ -27,12 +27,7 @@ enum NetworkState {
   }
 
   private static func canConnect<Address>(_ family: Int32, _ address: inout Address, _ size: Int) -> Bool {
-    #if os(Linux)
-      let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-    #else
-      let kind = SOCK_DGRAM
-    #endif
-    let descriptor = socket(family, kind, 0)
+    let descriptor = makeSocket(family, ofDatagrams: true)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
     return withUnsafeBytes(of: &address) { bytes in

@@ -1,8 +1,0 @@
-// The one file that names the system's C library.
-#if canImport(Darwin)
-  @_exported public import Darwin
-#elseif canImport(Glibc)
-  @_exported public import Glibc
-#elseif canImport(Musl)
-  @_exported public import Musl
-#endif
