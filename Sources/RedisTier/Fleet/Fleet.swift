@@ -104,8 +104,10 @@ final class Fleet: Upstream {
     }
     let question = tierQuestion(question)
     mine.question = question
-    count(TierCounts(asked: 1))
-    switch await tier.ask(question) {
+    let begun = host.timekeeper.bootNanoseconds
+    let answer = await tier.ask(question)
+    count(TierCounts(asked: 1, waitedMicroseconds: (host.timekeeper.bootNanoseconds - begun) / 1_000))
+    switch answer {
     case .silent(let reason):
       host.trace("the tier is silent: \(reason)")
       count(TierCounts(silent: 1))

@@ -11,13 +11,18 @@ package struct TierCounts: Sendable, Hashable {
   package var offered: Int64 = 0
   /// Exchanges that got no answer in time, or did not ask because the tier was silent.
   package var silent: Int64 = 0
+  /// Microseconds that exchanges waited for what the tier has, in vain or not.
+  package var waitedMicroseconds: Int64 = 0
 
   /// Nothing yet, unless given.
-  package init(asked: Int64 = 0, stored: Int64 = 0, offered: Int64 = 0, silent: Int64 = 0) {
+  package init(
+    asked: Int64 = 0, stored: Int64 = 0, offered: Int64 = 0, silent: Int64 = 0, waitedMicroseconds: Int64 = 0
+  ) {
     self.asked = asked
     self.stored = stored
     self.offered = offered
     self.silent = silent
+    self.waitedMicroseconds = waitedMicroseconds
   }
 
   /// Adds other counts.
@@ -26,6 +31,7 @@ package struct TierCounts: Sendable, Hashable {
     left.stored.saturate(adding: right.stored)
     left.offered.saturate(adding: right.offered)
     left.silent.saturate(adding: right.silent)
+    left.waitedMicroseconds.saturate(adding: right.waitedMicroseconds)
   }
 }
 
@@ -43,7 +49,7 @@ extension ResponseStore {
   }
 }
 
-/// `STORE.tier`: the counts of what the tier has done, as one line of four numbers.
+/// `STORE.tier`: the counts of what the tier has done, as one line of five numbers.
 ///
 /// A process adds to it at its end, under a lock of the file; a kill loses that process's counts. Nothing depends on
 /// them.
@@ -69,7 +75,8 @@ struct TierCountFile {
     else { return }
     var sum = Self.read(descriptor)
     sum += counts
-    let line = Array("\(sum.asked) \(sum.stored) \(sum.offered) \(sum.silent)\n".utf8)
+    let line = Array(
+      "\(sum.asked) \(sum.stored) \(sum.offered) \(sum.silent) \(sum.waitedMicroseconds)\n".utf8)
     // The sums never shrink, so the new line covers the old one.
     _ = pwrite(descriptor, line, line.count, 0)
   }
@@ -80,7 +87,9 @@ struct TierCountFile {
     guard length > 0 else { return TierCounts() }
     let words = buffer[..<length].split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
     let numbers = words.compactMap { Int64(String(decoding: $0, as: UTF8.self)) }.filter { $0 >= 0 }
-    guard numbers.count == 4 else { return TierCounts() }
-    return TierCounts(asked: numbers[0], stored: numbers[1], offered: numbers[2], silent: numbers[3])
+    guard numbers.count == 5 else { return TierCounts() }
+    return TierCounts(
+      asked: numbers[0], stored: numbers[1], offered: numbers[2], silent: numbers[3],
+      waitedMicroseconds: numbers[4])
   }
 }

@@ -45,6 +45,9 @@ enum MetricsText {
     text.add("tier_stored_total", "Responses of the tier that were stored.", .counter, tier.stored)
     text.add("tier_offered_total", "Responses that the tier took.", .counter, tier.offered)
     text.add("tier_silent_total", "Exchanges that got no answer of it in time.", .counter, tier.silent)
+    text.add(
+      "tier_wait_seconds_total", "Time that exchanges waited for the tier.", .counter,
+      [([], tier.waitedMicroseconds / 1_000)], thousandths: true)
     return text.text
   }
 

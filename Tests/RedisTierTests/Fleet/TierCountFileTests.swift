@@ -9,15 +9,17 @@ import Testing
 @Suite("Counts of the second tier, beside the store", .inTurn) struct TierCountFileTests {
   private static let isRoot = geteuid() == 0
 
-  @Test func `they are added up in one line of four numbers`() throws {
+  @Test func `they are added up in one line of five numbers`() throws {
     let folder = try TemporaryFolder()
     let file = TierCountFile(path: folder.file("store.sqlite.tier"))
     #expect(file.counts == TierCounts() && !folder.contains("store.sqlite.tier"))
-    file.add(TierCounts(asked: 12, offered: 3))
-    #expect(try folder.text(of: "store.sqlite.tier") == "12 0 3 0\n")
+    file.add(TierCounts(asked: 12, offered: 3, waitedMicroseconds: 7))
+    #expect(try folder.text(of: "store.sqlite.tier") == "12 0 3 0 7\n")
     file.add(TierCounts(asked: 1, stored: 20, silent: 400))
-    #expect(try folder.text(of: "store.sqlite.tier") == "13 20 3 400\n")
-    #expect(file.counts == TierCounts(asked: 13, stored: 20, offered: 3, silent: 400))
+    #expect(try folder.text(of: "store.sqlite.tier") == "13 20 3 400 7\n")
+    #expect(
+      file.counts
+        == TierCounts(asked: 13, stored: 20, offered: 3, silent: 400, waitedMicroseconds: 7))
     #expect(FileStatus(path: file.path)?.mode == 0o600)
     #expect(try openFiles(below: folder.path).isEmpty)
   }
@@ -25,21 +27,24 @@ import Testing
   @Test func `the largest numbers are read, and stay the largest`() throws {
     let folder = try TemporaryFolder()
     let file = TierCountFile(path: folder.file("store.sqlite.tier"))
-    let most = TierCounts(asked: .max, stored: .max, offered: .max, silent: .max)
+    let most = TierCounts(
+      asked: .max, stored: .max, offered: .max, silent: .max, waitedMicroseconds: .max)
     for _ in 0..<2 {
       file.add(most)
       #expect(file.counts == most)
     }
   }
 
-  @Test(arguments: ["", "\n", "1 2 3\n", "1 2 3 4 5\n", "1 -2 3 4\n", "1 b 3 4\n", "one two three four\n"])
+  @Test(arguments: [
+    "", "\n", "1 2 3 4\n", "1 2 3 4 5 6\n", "1 -2 3 4 5\n", "1 b 3 4 5\n", "one two three four five\n",
+  ])
   func `what is no such line counts nothing`(text: String) throws {
     let folder = try TemporaryFolder()
     let file = TierCountFile(path: folder.file("store.sqlite.tier"))
     try folder.write(text, to: "store.sqlite.tier")
     #expect(file.counts == TierCounts())
-    try folder.write("1 2 3 4", to: "store.sqlite.tier")
-    #expect(file.counts == TierCounts(asked: 1, stored: 2, offered: 3, silent: 4))
+    try folder.write("1 2 3 4 5", to: "store.sqlite.tier")
+    #expect(file.counts == TierCounts(asked: 1, stored: 2, offered: 3, silent: 4, waitedMicroseconds: 5))
   }
 
   @Test func `a link, and a second name of another file, are not written`() throws {

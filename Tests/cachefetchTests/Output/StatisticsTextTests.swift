@@ -108,6 +108,8 @@ import TestTurns
     let counts = TierCounts(asked: 2, stored: 3, offered: 4, silent: 5)
     let shared = "tier     asked for 2 exchanges, 3 stored, 4 offered, silent for 5\n"
     #expect(StatisticsText.shared(counts) == shared)
+    let metrics = MetricsText.text(StoreStatistics(), [], TierCounts(asked: 2, waitedMicroseconds: 1_500_000))
+    #expect(metrics.contains("\ncachefetch_tier_wait_seconds_total 1.5\n"), "\(metrics)")
     #expect(
       StatisticsText.text(Self.statistics, Self.parts, counts, width: nil)
         .hasPrefix(Self.whole + shared + Self.one))

@@ -34,7 +34,7 @@ package final class CurlLibrary: Sendable {
 
   private static let loaded = Guarded<[String: CurlLibrary]>([:])
 
-  /// Loads libcurl, or returns it if already loaded. The first load takes about 6 ms; after a failure, the next
+  /// Loads libcurl, the first of the names between colons that there is, or returns it if already loaded. The first load takes about 6 ms; after a failure, the next
   /// call tries again.
   package static func load(_ name: String) throws(DataServiceError) -> CurlLibrary {
     let result: Result<CurlLibrary, DataServiceError> = loaded.withLock { loaded in
@@ -50,7 +50,11 @@ package final class CurlLibrary: Sendable {
     // On one processor, lets the thread that was just given another machine's row run first.
     sched_yield()
     var problem = [CChar](repeating: 0, count: 512)
-    guard let table = ccurl_open(name, &problem, problem.count) else {
+    let names = name.split(separator: ":").map(String.init)
+    // A later name that is missing too must not hide what is wrong with the first.
+    var ignored = problem
+    let others = { names.dropFirst().lazy.compactMap { ccurl_open($0, &ignored, ignored.count) }.first }
+    guard let table = names.first.flatMap({ ccurl_open($0, &problem, problem.count) }) ?? others() else {
       let text = String(decoding: problem.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
       return .failure(failure(text))
     }
@@ -88,7 +92,7 @@ package struct CurlConfiguration: Sendable, Hashable {
   /// The `User-Agent` of requests without one.
   package var userAgent = "cachefetch/\(Version.string)"
   /// The library's file name; tests name one that does not exist.
-  package var libraryName = "libcurl.so.4"
+  package var libraryName = "libcurl.so.4:libcurl-gnutls.so.4"
 
   /// The defaults.
   package init() {}

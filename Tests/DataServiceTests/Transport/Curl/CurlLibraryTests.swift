@@ -31,6 +31,18 @@ import TestTurns
     #expect(origin.requests().isEmpty)
   }
 
+  @Test func `where the first name is not there the next is opened, and where none is the first is named`()
+    throws
+  {
+    let missing = "libcurl-that-is-not-there.so.4"
+    #expect(
+      try CurlLibrary.load("\(missing):libcurl.so.4").version == CurlLibrary.load("libcurl.so.4").version)
+    let error = #expect(throws: DataServiceError.self) {
+      _ = try CurlLibrary.load("\(missing):libcurl-nor-this.so.4")
+    }
+    #expect(error?.kind == .libraryMissing && error?.message.contains(missing) == true, "\(error as Any)")
+  }
+
   @Test func `the version names what libcurl speaks TLS with and can decode`() throws {
     let text = try SystemTransport.version()
     #expect(text.hasPrefix("libcurl ") && text.hasSuffix(")") && !text.hasSuffix("()"))
