@@ -319,7 +319,7 @@ final class Load<Value: Sendable>: AnyLoad, @unchecked Sendable {
 
   private func fail(with error: DataServiceError, lastKnown: DataService.Response<Value>?) {
     tell(.failure(error.kind))
-    if !prepared.isPassThrough { core.store.count(failure: error.kind.name) }
+    if isCounted { core.store.count(failure: error.kind.name) }
     port.deliver(.failure(error, lastKnown: lastKnown))
   }
 
@@ -331,9 +331,11 @@ final class Load<Value: Sendable>: AnyLoad, @unchecked Sendable {
         kind: .delivered(delivered())))
   }
 
+  private var isCounted: Bool { prepared.request.isCounted && !prepared.isPassThrough }
+
   /// Adds a delivery to the store's counts, in memory.
   private func count(_ effect: LoadMachine.Effect) {
-    guard !prepared.isPassThrough else { return }
+    guard isCounted else { return }
     var count = UsageCount()
     switch effect {
     case .deliverStored:

@@ -53,6 +53,8 @@ extension DataService {
     public var onlineWait: Duration?
     /// Whether the load fails, instead of waiting, if another process is already refreshing this.
     package var yieldsToOthers = false
+    /// Whether deliveries are counted here: not where another process asked, and counts what it delivers.
+    package var isCounted = true
 
     /// Makes a request.
     public init(_ url: URL, method: RequestMethod = .get, fields: HTTPFields = [:], body: Data? = nil) {

@@ -46,6 +46,7 @@ struct ServeRequest: Sendable {
     var request = try RequestArguments(arguments).request(for: url)
     request.fields = try Self.fields(members["fields"])
     request.key = try text("key")
+    request.isCounted = !isHandedOver
     if let body = try text("body_base64") {
       request.body = Data(base64Encoded: body)
       guard request.body != nil else { throw Self.misfit("“body_base64” is not in base64") }

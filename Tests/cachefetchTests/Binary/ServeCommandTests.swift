@@ -54,6 +54,20 @@ import TestTurns
     #expect(command.outputText == "two")
   }
 
+  @Test func `what is handed over is counted once, by the command`() async throws {
+    let world = try await World()
+    let origin = try ChangingOrigin()
+    for _ in 0..<2 { _ = try await world.shell.run(origin.url) }
+    origin.server.stop()
+    #expect(try await world.shell.run("--retry", "0", origin.url).status == 3)
+    world.serve.send(SIGTERM)
+    _ = await world.serve.exit()
+    let line = try await world.shell.run("stats", "--json").outputText
+    #expect(line.contains("\"stored\":2,\"fresh\":1,\"unchanged\":1,\"failed\":1"), "\(line)")
+    let metrics = try await world.shell.run("stats", "--prometheus").outputText
+    #expect(metrics.contains("cachefetch_failures_total{kind=\"refused\"} 1\n"), "\(metrics)")
+  }
+
   @Test func `SIGTERM ends it, and the socket goes with it`() async throws {
     let world = try await World()
     world.serve.send(SIGTERM)
