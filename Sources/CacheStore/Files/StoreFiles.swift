@@ -134,8 +134,8 @@ struct StoreFiles: Sendable {
   }
 
   /// Whether a file's owner may have chosen what is read here.
-  private func isTrusted(_ status: FileStatus, isShared: Bool) -> Bool {
-    status.hasTrustedOwner || geteuid() == 0 && (isForeign || !isShared)
+  private func isTrusted(_ status: FileStatus, isShared: @autoclosure () -> Bool) -> Bool {
+    status.hasTrustedOwner || geteuid() == 0 && (isForeign || !isShared())
   }
 
   /// Throws unless an open file beside the store can be trusted: a regular file, of a trusted owner, without a second

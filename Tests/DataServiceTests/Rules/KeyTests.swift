@@ -119,6 +119,7 @@ import TestTurns
       "maxStale": apart("it says what is used, not what is stored") { $0.maxStale = .seconds(1) },
       "onlineWait": apart("it says how long a load waits") { $0.onlineWait = .seconds(1) },
       "yieldsToOthers": apart("it says who asks, not who answers") { $0.yieldsToOthers = true },
+      "isCounted": apart("it says who counts what is delivered") { $0.isCounted = false },
       // Enumerated by themselves.
       "limits": apart("see its own table") { _ in }, "connection": apart("see its own table") { _ in },
     ]
