@@ -11,10 +11,14 @@ enum ServeSocket {
     return call(connect, socket, path) ? socket : nil
   }
 
-  /// A socket that listens at a path, for its user alone, in place of what a killed process has left there.
+  /// A socket that listens at a path, for its user alone, in place of the socket that a killed process has left there.
   static func listening(at path: String) throws(OutputError) -> Int32 {
+    var status = stat()
+    if lstat(path, &status) == 0 {
+      guard status.st_mode & S_IFMT == S_IFSOCK else { throw .failed(EEXIST, path: path) }
+      unlink(path)
+    }
     let socket = made()
-    unlink(path)
     let mask = umask(0o177)
     let isBound = call(bind, socket, path)
     umask(mask)

@@ -254,6 +254,17 @@ import TestTurns
     close(second)
   }
 
+  @Test func `what is no socket is left where it is`() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("somebody's", to: "s.serve")
+    let error = #expect(throws: OutputError.self) { try ServeSocket.listening(at: path) }
+    guard case .failed(EEXIST, path: path)? = error else {
+      Issue.record("\(error as Any)")
+      return
+    }
+    #expect(try folder.text(of: "s.serve") == "somebody's")
+  }
+
   @Test func `a path that is too long for a socket is an error`() throws {
     let folder = try TemporaryFolder()
     #expect(throws: OutputError.self) {
