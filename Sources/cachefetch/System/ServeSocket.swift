@@ -55,7 +55,7 @@ enum ServeSocket {
 
   /// Sends what there is room for, and returns how many bytes that is.
   static func send(_ bytes: ArraySlice<UInt8>, on socket: Int32) -> Int {
-    bytes.withUnsafeBytes { PlatformC.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    bytes.withUnsafeBytes { sendQuietly(socket, $0.baseAddress, $0.count) }
   }
 
   /// Identifies what is at a path.
